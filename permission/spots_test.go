@@ -35,6 +35,7 @@ var spots = []spot{
 	{"echo \"${x-\"{a,b}\"}\"", "braces in quotes in quotes", "echo \"${x-a}\"", shell.Bash},
 	{"trap '- ls' EXIT", "an option of trap that is not known here", "trap ls EXIT", shell.Bash},
 	{`ls \`, "a backslash at the end of the line", "ls", shell.Bash},
+	{"yq 'load(\"x\")' a", "an expression of yq loads files", "yq .a a", shell.Bash},
 	{"ls &!c", "a character behind & means something else in zsh", "ls & ! c", shell.Zsh},
 	{">f", "a redirection without a command means something else in zsh", "true >f", shell.Zsh},
 	{"cd a b", "cd with two words means something else in zsh", "cd a", shell.Zsh},

@@ -4573,50 +4573,50 @@ var programs = [...]Program{
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "brew", Operands: Unread, Options: options35, Subs: subs38},
-	{Name: "buf", Style: Exact, Options: options39, Inherit: true, Workdir: true},
+	{Name: "brew", Operands: Unread, Options: options35, Subs: subs41},
+	{Name: "buf", Style: Exact, Options: options42, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options40, Subs: subs44, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options45, Subs: subs48, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options45, Subs: subs48, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options49, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options43, Subs: subs47, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options48, Subs: subs51, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options48, Subs: subs51, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options52, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "pbzip2", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lbzip2", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "xz", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "zstd", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lz4", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lzop", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "lrzip", Operands: Outputs, Options: options50, Beside: true},
-	{Name: "cProfile", Operands: Script, Options: options51, Ends: true},
-	{Name: "profile", Operands: Script, Options: options51, Ends: true},
-	{Name: "trace", Operands: Script, Options: options51, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options51, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options51, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options51, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options51, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options51, Ends: true},
-	{Name: "memray", Operands: Script, Options: options51, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options51, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options51, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options51, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options51, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options51, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options52, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options53, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options54, Subs: subs69, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options70, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "pbzip2", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "xz", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "zstd", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lz4", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options53, Beside: true},
+	{Name: "cProfile", Operands: Script, Options: options54, Ends: true},
+	{Name: "profile", Operands: Script, Options: options54, Ends: true},
+	{Name: "trace", Operands: Script, Options: options54, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options54, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options54, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options54, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options54, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options54, Ends: true},
+	{Name: "memray", Operands: Script, Options: options54, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options54, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options54, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options54, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options54, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options54, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options55, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options56, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options57, Subs: subs72, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -4631,856 +4631,856 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options71, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options71, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options72, Shared: [][]Option{options4}},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options73, Shared: [][]Option{options4}},
-	{Name: "chmod", Operands: ModeWrites, Options: options74, Shared: [][]Option{options4}},
-	{Name: "chown", Operands: ModeOutputs, Options: options75, Shared: [][]Option{options4}},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options76, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options77, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options78, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options79, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options79, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options80, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options81, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options74, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options74, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options75, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options76, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options77, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options78, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options79, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options80, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options81, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options83, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options84, Shared: [][]Option{options4}, Safe: true},
 	{Name: "colrm", Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options83, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options84, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options85}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options86, Shared: [][]Option{options85}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options87},
-	{Name: "composer", Operands: Unread, Options: options88, Subs: subs91, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options88, Subs: subs91, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options92},
-	{Name: "conda", Operands: Unread, Options: options93, Subs: subs96},
-	{Name: "mamba", Operands: Unread, Options: options93, Subs: subs96},
-	{Name: "micromamba", Operands: Unread, Options: options93, Subs: subs96},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options97},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs99, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options100, Subs: subs103, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options104, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options105, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options106},
-	{Name: "crontab", Operands: Script, Options: options107, Stdin: true},
+	{Name: "column", Operands: Reads, Options: options85, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options86, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options87, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options88}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options89, Shared: [][]Option{options88}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options90},
+	{Name: "composer", Operands: Unread, Options: options91, Subs: subs94, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options91, Subs: subs94, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options95},
+	{Name: "conda", Operands: Unread, Options: options96, Subs: subs99},
+	{Name: "mamba", Operands: Unread, Options: options96, Subs: subs99},
+	{Name: "micromamba", Operands: Unread, Options: options96, Subs: subs99},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options100},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs102, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options103, Subs: subs106, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options107, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options108, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options109},
+	{Name: "crontab", Operands: Script, Options: options110, Stdin: true},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options108, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options108, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options109, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options110, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options111, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs114, Workdir: true},
-	{Name: "date", Options: options115, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options113, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options114, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options115, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs117, Workdir: true},
+	{Name: "date", Options: options118, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options116, Special: "declare"},
-	{Name: "delta", Operands: Unread, Options: options117},
-	{Name: "difft", Operands: Unread, Options: options117},
-	{Name: "difftastic", Operands: Unread, Options: options117},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options117},
-	{Name: "icdiff", Operands: Unread, Options: options117},
-	{Name: "sd", Operands: Unread, Options: options117},
-	{Name: "choose", Operands: Unread, Options: options117},
-	{Name: "gron", Operands: Unread, Options: options117},
-	{Name: "fx", Operands: Unread, Options: options117},
-	{Name: "jo", Operands: Unread, Options: options117},
-	{Name: "jc", Operands: Unread, Options: options117},
-	{Name: "dasel", Operands: Unread, Options: options117},
-	{Name: "xsv", Operands: Unread, Options: options117},
-	{Name: "qsv", Operands: Unread, Options: options117},
-	{Name: "csvcut", Operands: Unread, Options: options117},
-	{Name: "csvgrep", Operands: Unread, Options: options117},
-	{Name: "csvlook", Operands: Unread, Options: options117},
-	{Name: "in2csv", Operands: Unread, Options: options117},
-	{Name: "mlr", Operands: Unread, Options: options117},
-	{Name: "htmlq", Operands: Unread, Options: options117},
-	{Name: "pup", Operands: Unread, Options: options117},
-	{Name: "tomlq", Operands: Unread, Options: options117},
-	{Name: "gum", Operands: Unread, Options: options117},
-	{Name: "glow", Operands: Unread, Options: options117},
-	{Name: "grex", Operands: Unread, Options: options117},
-	{Name: "tldr", Operands: Unread, Options: options117},
-	{Name: "shellspec", Operands: Unread, Options: options117},
-	{Name: "actionlint", Operands: Unread, Options: options117},
-	{Name: "act", Operands: Unread, Options: options117},
-	{Name: "gitleaks", Operands: Unread, Options: options117},
-	{Name: "trufflehog", Operands: Unread, Options: options117},
-	{Name: "detect-secrets", Operands: Unread, Options: options117},
-	{Name: "ctags", Operands: Unread, Options: options117},
-	{Name: "cscope", Operands: Unread, Options: options117},
-	{Name: "comby", Operands: Unread, Options: options117},
-	{Name: "jscodeshift", Operands: Unread, Options: options117},
-	{Name: "claude", Operands: Unread, Options: options117},
-	{Name: "codex", Operands: Unread, Options: options117},
-	{Name: "gemini", Operands: Unread, Options: options117},
-	{Name: "aider", Operands: Unread, Options: options117},
-	{Name: "llm", Operands: Unread, Options: options117},
-	{Name: "ollama", Operands: Unread, Options: options117},
-	{Name: "goose", Operands: Unread, Options: options117},
-	{Name: "opencode", Operands: Unread, Options: options117},
-	{Name: "copilot", Operands: Unread, Options: options117},
-	{Name: "lazygit", Operands: Unread, Options: options117},
-	{Name: "gitui", Operands: Unread, Options: options117},
-	{Name: "tig", Operands: Unread, Options: options117},
-	{Name: "watchman", Operands: Unread, Options: options117},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options118}, Subs: subs128, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options129, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options130, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options130, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options130, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options131, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options132, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options133},
-	{Name: "delv", Options: options133},
-	{Name: "dir", Operands: Names, Options: options134, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options134, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options135, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs137},
-	{Name: "dirname", Operands: Names, Options: options138, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options139, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options140},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options141, Stdin: true},
-	{Name: "dmesg", Options: options142},
-	{Name: "dnf", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "yum", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "microdnf", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "zypper", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "pacman", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "yay", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "paru", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "apk", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "emerge", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "xbps-install", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "pkg", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "pkgin", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "port", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "snap", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "flatpak", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "rpm", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "rpm-ostree", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "dnf5", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "eopkg", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "swupd", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "opkg", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "slackpkg", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "choco", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "scoop", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "winget", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-env", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-build", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-channel", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-store", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-instantiate", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nix-collect-garbage", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "home-manager", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "nixos-rebuild", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "guix", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "conan", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "vcpkg", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "spack", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "luarocks", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "cpan", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "cpanm", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "ghcup", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "sdk", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "jenv", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "pyenv", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "rbenv", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "goenv", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "tfenv", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "chezmoi", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "stow", Operands: Unread, Options: options143, Subs: subs144},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options145, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options146, Subs: subs257, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options146, Subs: subs257, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options146, Subs: subs257, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options146, Subs: subs257, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options258, Subs: subs259, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options258, Subs: subs259, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options260, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options260, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options260, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options261, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options262, Subs: subs266, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options267},
-	{Name: "dpkg-query", Options: options268},
-	{Name: "du", Operands: Names, Options: options269, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options120},
+	{Name: "difft", Operands: Unread, Options: options120},
+	{Name: "difftastic", Operands: Unread, Options: options120},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options120},
+	{Name: "icdiff", Operands: Unread, Options: options120},
+	{Name: "sd", Operands: Unread, Options: options120},
+	{Name: "choose", Operands: Unread, Options: options120},
+	{Name: "gron", Operands: Unread, Options: options120},
+	{Name: "fx", Operands: Unread, Options: options120},
+	{Name: "jo", Operands: Unread, Options: options120},
+	{Name: "jc", Operands: Unread, Options: options120},
+	{Name: "dasel", Operands: Unread, Options: options120},
+	{Name: "xsv", Operands: Unread, Options: options120},
+	{Name: "qsv", Operands: Unread, Options: options120},
+	{Name: "csvcut", Operands: Unread, Options: options120},
+	{Name: "csvgrep", Operands: Unread, Options: options120},
+	{Name: "csvlook", Operands: Unread, Options: options120},
+	{Name: "in2csv", Operands: Unread, Options: options120},
+	{Name: "mlr", Operands: Unread, Options: options120},
+	{Name: "htmlq", Operands: Unread, Options: options120},
+	{Name: "pup", Operands: Unread, Options: options120},
+	{Name: "tomlq", Operands: Unread, Options: options120},
+	{Name: "gum", Operands: Unread, Options: options120},
+	{Name: "glow", Operands: Unread, Options: options120},
+	{Name: "grex", Operands: Unread, Options: options120},
+	{Name: "tldr", Operands: Unread, Options: options120},
+	{Name: "shellspec", Operands: Unread, Options: options120},
+	{Name: "actionlint", Operands: Unread, Options: options120},
+	{Name: "act", Operands: Unread, Options: options120},
+	{Name: "gitleaks", Operands: Unread, Options: options120},
+	{Name: "trufflehog", Operands: Unread, Options: options120},
+	{Name: "detect-secrets", Operands: Unread, Options: options120},
+	{Name: "ctags", Operands: Unread, Options: options120},
+	{Name: "cscope", Operands: Unread, Options: options120},
+	{Name: "comby", Operands: Unread, Options: options120},
+	{Name: "jscodeshift", Operands: Unread, Options: options120},
+	{Name: "claude", Operands: Unread, Options: options120},
+	{Name: "codex", Operands: Unread, Options: options120},
+	{Name: "gemini", Operands: Unread, Options: options120},
+	{Name: "aider", Operands: Unread, Options: options120},
+	{Name: "llm", Operands: Unread, Options: options120},
+	{Name: "ollama", Operands: Unread, Options: options120},
+	{Name: "goose", Operands: Unread, Options: options120},
+	{Name: "opencode", Operands: Unread, Options: options120},
+	{Name: "copilot", Operands: Unread, Options: options120},
+	{Name: "lazygit", Operands: Unread, Options: options120},
+	{Name: "gitui", Operands: Unread, Options: options120},
+	{Name: "tig", Operands: Unread, Options: options120},
+	{Name: "watchman", Operands: Unread, Options: options120},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options121}, Subs: subs131, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options132, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options134, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options135, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options136},
+	{Name: "delv", Options: options136},
+	{Name: "dir", Operands: Names, Options: options137, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options137, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options138, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs140},
+	{Name: "dirname", Operands: Names, Options: options141, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options142, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options143},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options144, Stdin: true},
+	{Name: "dmesg", Options: options145},
+	{Name: "dnf", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "yum", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "microdnf", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "zypper", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "pacman", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "yay", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "paru", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "apk", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "emerge", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "xbps-install", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "pkg", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "pkgin", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "port", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "snap", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "flatpak", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "rpm", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "rpm-ostree", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "dnf5", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "eopkg", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "swupd", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "opkg", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "slackpkg", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "choco", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "scoop", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "winget", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-env", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-build", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-channel", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-store", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-instantiate", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "home-manager", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "guix", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "conan", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "vcpkg", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "spack", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "luarocks", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "cpan", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "cpanm", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "ghcup", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "sdk", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "jenv", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "pyenv", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "rbenv", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "goenv", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "tfenv", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "chezmoi", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "stow", Operands: Unread, Options: options146, Subs: subs147},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options148, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options261, Subs: subs262, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options261, Subs: subs262, Inherit: true, Workdir: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options264, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options265, Subs: subs269, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options270},
+	{Name: "dpkg-query", Options: options271},
+	{Name: "du", Operands: Names, Options: options272, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options270, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options270, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options271},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options272, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options273, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options274, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options275, Shared: [][]Option{options4}, Safe: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options276},
-	{Name: "eslint", Operands: Reads, Options: options277, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options277, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options277, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options277, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options277, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options277, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options273, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options273, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options274},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options275, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options276, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options277, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options278, Shared: [][]Option{options4}, Safe: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options279},
+	{Name: "eslint", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options280, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options278, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options281, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options279, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options279, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options280, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options281, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options282, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options282, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options283, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options284, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options282, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options282, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options282, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options283, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options284, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options284, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options285},
-	{Name: "fdfind", Style: Exact, Options: options285},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options286},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options286},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options286},
-	{Name: "file", Operands: Reads, Options: options287},
-	{Name: "find", Style: Dash, Operands: Names, Options: options288, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options288, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options285, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options285, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options285, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options286, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options287, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options287, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options288},
+	{Name: "fdfind", Style: Exact, Options: options288},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options289},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options289},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options289},
+	{Name: "file", Operands: Reads, Options: options290},
+	{Name: "find", Style: Dash, Operands: Names, Options: options291, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options291, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options289, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options290, Special: "flock"},
-	{Name: "fmt", Operands: Reads, Options: options291, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs293},
-	{Name: "n", Operands: Unread, Subs: subs293},
-	{Name: "nodenv", Operands: Unread, Subs: subs293},
-	{Name: "volta", Operands: Unread, Subs: subs293},
-	{Name: "nvm", Operands: Unread, Subs: subs293},
-	{Name: "nvs", Operands: Unread, Subs: subs293},
-	{Name: "fold", Operands: Reads, Options: options294, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options295},
-	{Name: "vmstat", Operands: Names, Options: options295},
-	{Name: "iostat", Operands: Names, Options: options295},
-	{Name: "mpstat", Operands: Names, Options: options295},
-	{Name: "slabtop", Operands: Names, Options: options295},
-	{Name: "lscpu", Operands: Names, Options: options295},
-	{Name: "lsmem", Operands: Names, Options: options295},
-	{Name: "lspci", Operands: Names, Options: options295},
-	{Name: "lsusb", Operands: Names, Options: options295},
-	{Name: "lsmod", Operands: Names, Options: options295},
-	{Name: "lsns", Operands: Names, Options: options295},
-	{Name: "lsipc", Operands: Names, Options: options295},
-	{Name: "lslocks", Operands: Names, Options: options295},
-	{Name: "lsb_release", Operands: Names, Options: options295},
-	{Name: "lshw", Operands: Names, Options: options295},
-	{Name: "dmidecode", Operands: Names, Options: options295},
-	{Name: "hwinfo", Operands: Names, Options: options295},
-	{Name: "inxi", Operands: Names, Options: options295},
-	{Name: "sensors", Operands: Names, Options: options295},
-	{Name: "acpi", Operands: Names, Options: options295},
-	{Name: "numastat", Operands: Names, Options: options295},
-	{Name: "nvidia-smi", Operands: Names, Options: options295},
-	{Name: "rocm-smi", Operands: Names, Options: options295},
-	{Name: "getfacl", Operands: Names, Options: options295},
-	{Name: "lsattr", Operands: Names, Options: options295},
-	{Name: "ipcs", Operands: Names, Options: options295},
-	{Name: "last", Operands: Names, Options: options295},
-	{Name: "lastb", Operands: Names, Options: options295},
-	{Name: "lastlog", Operands: Names, Options: options295},
-	{Name: "locale", Operands: Names, Options: options295},
-	{Name: "getcap", Operands: Names, Options: options295},
-	{Name: "getenforce", Operands: Names, Options: options295},
-	{Name: "sestatus", Operands: Names, Options: options295},
-	{Name: "sw_vers", Operands: Names, Options: options295},
-	{Name: "system_profiler", Operands: Names, Options: options295},
-	{Name: "vm_stat", Operands: Names, Options: options295},
-	{Name: "cal", Operands: Names, Options: options295},
-	{Name: "ncal", Operands: Names, Options: options295},
-	{Name: "uuidgen", Operands: Names, Options: options295},
-	{Name: "neofetch", Operands: Names, Options: options295},
-	{Name: "fastfetch", Operands: Names, Options: options295},
-	{Name: "screenfetch", Operands: Names, Options: options295},
-	{Name: "cowsay", Operands: Names, Options: options295},
-	{Name: "figlet", Operands: Names, Options: options295},
-	{Name: "fortune", Operands: Names, Options: options295},
-	{Name: "toilet", Operands: Names, Options: options295},
-	{Name: "lolcat", Operands: Names, Options: options295},
-	{Name: "tput", Operands: Names, Options: options295},
-	{Name: "clear", Operands: Names, Options: options295},
-	{Name: "reset", Operands: Names, Options: options295},
-	{Name: "tabs", Operands: Names, Options: options295},
-	{Name: "infocmp", Operands: Names, Options: options295},
-	{Name: "toe", Operands: Names, Options: options295},
-	{Name: "units", Operands: Names, Options: options295},
-	{Name: "pstree", Operands: Names, Options: options295},
-	{Name: "pidof", Operands: Names, Options: options295},
-	{Name: "pwdx", Operands: Names, Options: options295},
-	{Name: "pmap", Operands: Names, Options: options295},
-	{Name: "prtstat", Operands: Names, Options: options295},
-	{Name: "peekfd", Operands: Names, Options: options295},
-	{Name: "lsfd", Operands: Names, Options: options295},
-	{Name: "findmnt", Operands: Names, Options: options295},
-	{Name: "lsblk", Operands: Names, Options: options295},
-	{Name: "blkid", Operands: Names, Options: options295},
-	{Name: "mountpoint", Operands: Names, Options: options295},
-	{Name: "namei", Operands: Names, Options: options295},
-	{Name: "runlevel", Operands: Names, Options: options295},
-	{Name: "tzselect", Operands: Names, Options: options295},
-	{Name: "ac", Operands: Names, Options: options295},
-	{Name: "vnstat", Operands: Names, Options: options295},
-	{Name: "ipcalc", Operands: Names, Options: options295},
-	{Name: "sipcalc", Operands: Names, Options: options295},
-	{Name: "mcookie", Operands: Names, Options: options295},
-	{Name: "procinfo", Operands: Names, Options: options295},
-	{Name: "ftp", Style: POSIX, Options: options296, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options296, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options296, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options296, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options297, Shared: [][]Option{options298}},
-	{Name: "fzf", Options: options299, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options300, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options301},
-	{Name: "gsutil", Style: Exact, Options: options301},
-	{Name: "az", Style: Exact, Options: options301},
-	{Name: "doctl", Style: Exact, Options: options301},
-	{Name: "linode-cli", Style: Exact, Options: options301},
-	{Name: "hcloud", Style: Exact, Options: options301},
-	{Name: "oci", Style: Exact, Options: options301},
-	{Name: "ibmcloud", Style: Exact, Options: options301},
-	{Name: "scw", Style: Exact, Options: options301},
-	{Name: "vultr-cli", Style: Exact, Options: options301},
-	{Name: "flyctl", Style: Exact, Options: options301},
-	{Name: "fly", Style: Exact, Options: options301},
-	{Name: "heroku", Style: Exact, Options: options301},
-	{Name: "railway", Style: Exact, Options: options301},
-	{Name: "render", Style: Exact, Options: options301},
-	{Name: "dokku", Style: Exact, Options: options301},
-	{Name: "cf", Style: Exact, Options: options301},
-	{Name: "eb", Style: Exact, Options: options301},
-	{Name: "sam", Style: Exact, Options: options301},
-	{Name: "copilot-aws", Style: Exact, Options: options301},
-	{Name: "cfn", Style: Exact, Options: options301},
-	{Name: "aliyun", Style: Exact, Options: options301},
-	{Name: "tccli", Style: Exact, Options: options301},
-	{Name: "yc", Style: Exact, Options: options301},
-	{Name: "stripe", Style: Exact, Options: options301},
-	{Name: "twilio", Style: Exact, Options: options301},
-	{Name: "sentry-cli", Style: Exact, Options: options301},
-	{Name: "datadog-ci", Style: Exact, Options: options301},
-	{Name: "newrelic", Style: Exact, Options: options301},
-	{Name: "snyk", Style: Exact, Options: options301},
-	{Name: "sonar-scanner", Style: Exact, Options: options301},
-	{Name: "circleci", Style: Exact, Options: options301},
-	{Name: "travis", Style: Exact, Options: options301},
-	{Name: "glab", Style: Exact, Options: options301},
-	{Name: "hub", Style: Exact, Options: options301},
-	{Name: "tea", Style: Exact, Options: options301},
-	{Name: "bb-cli", Style: Exact, Options: options301},
-	{Name: "jira", Style: Exact, Options: options301},
-	{Name: "linear", Style: Exact, Options: options301},
-	{Name: "slack", Style: Exact, Options: options301},
-	{Name: "sfdx", Style: Exact, Options: options301},
-	{Name: "sf", Style: Exact, Options: options301},
-	{Name: "shopify", Style: Exact, Options: options301},
-	{Name: "contentful", Style: Exact, Options: options301},
-	{Name: "sanity", Style: Exact, Options: options301},
-	{Name: "auth0", Style: Exact, Options: options301},
-	{Name: "okta", Style: Exact, Options: options301},
-	{Name: "launchdarkly", Style: Exact, Options: options301},
-	{Name: "ngrok-cli", Style: Exact, Options: options301},
-	{Name: "gitlab-runner", Style: Exact, Options: options301},
-	{Name: "jenkins-cli", Style: Exact, Options: options301},
-	{Name: "drone", Style: Exact, Options: options301},
-	{Name: "buildkite-agent", Style: Exact, Options: options301},
-	{Name: "argo", Style: Exact, Options: options301},
-	{Name: "entire", Style: Exact, Options: options301},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options302, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options303, Subs: subs305},
-	{Name: "getconf", Options: options306, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options292, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options293, Special: "flock"},
+	{Name: "fmt", Operands: Reads, Options: options294, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs296},
+	{Name: "n", Operands: Unread, Subs: subs296},
+	{Name: "nodenv", Operands: Unread, Subs: subs296},
+	{Name: "volta", Operands: Unread, Subs: subs296},
+	{Name: "nvm", Operands: Unread, Subs: subs296},
+	{Name: "nvs", Operands: Unread, Subs: subs296},
+	{Name: "fold", Operands: Reads, Options: options297, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options298},
+	{Name: "vmstat", Operands: Names, Options: options298},
+	{Name: "iostat", Operands: Names, Options: options298},
+	{Name: "mpstat", Operands: Names, Options: options298},
+	{Name: "slabtop", Operands: Names, Options: options298},
+	{Name: "lscpu", Operands: Names, Options: options298},
+	{Name: "lsmem", Operands: Names, Options: options298},
+	{Name: "lspci", Operands: Names, Options: options298},
+	{Name: "lsusb", Operands: Names, Options: options298},
+	{Name: "lsmod", Operands: Names, Options: options298},
+	{Name: "lsns", Operands: Names, Options: options298},
+	{Name: "lsipc", Operands: Names, Options: options298},
+	{Name: "lslocks", Operands: Names, Options: options298},
+	{Name: "lsb_release", Operands: Names, Options: options298},
+	{Name: "lshw", Operands: Names, Options: options298},
+	{Name: "dmidecode", Operands: Names, Options: options298},
+	{Name: "hwinfo", Operands: Names, Options: options298},
+	{Name: "inxi", Operands: Names, Options: options298},
+	{Name: "sensors", Operands: Names, Options: options298},
+	{Name: "acpi", Operands: Names, Options: options298},
+	{Name: "numastat", Operands: Names, Options: options298},
+	{Name: "nvidia-smi", Operands: Names, Options: options298},
+	{Name: "rocm-smi", Operands: Names, Options: options298},
+	{Name: "getfacl", Operands: Names, Options: options298},
+	{Name: "lsattr", Operands: Names, Options: options298},
+	{Name: "ipcs", Operands: Names, Options: options298},
+	{Name: "last", Operands: Names, Options: options298},
+	{Name: "lastb", Operands: Names, Options: options298},
+	{Name: "lastlog", Operands: Names, Options: options298},
+	{Name: "locale", Operands: Names, Options: options298},
+	{Name: "getcap", Operands: Names, Options: options298},
+	{Name: "getenforce", Operands: Names, Options: options298},
+	{Name: "sestatus", Operands: Names, Options: options298},
+	{Name: "sw_vers", Operands: Names, Options: options298},
+	{Name: "system_profiler", Operands: Names, Options: options298},
+	{Name: "vm_stat", Operands: Names, Options: options298},
+	{Name: "cal", Operands: Names, Options: options298},
+	{Name: "ncal", Operands: Names, Options: options298},
+	{Name: "uuidgen", Operands: Names, Options: options298},
+	{Name: "neofetch", Operands: Names, Options: options298},
+	{Name: "fastfetch", Operands: Names, Options: options298},
+	{Name: "screenfetch", Operands: Names, Options: options298},
+	{Name: "cowsay", Operands: Names, Options: options298},
+	{Name: "figlet", Operands: Names, Options: options298},
+	{Name: "fortune", Operands: Names, Options: options298},
+	{Name: "toilet", Operands: Names, Options: options298},
+	{Name: "lolcat", Operands: Names, Options: options298},
+	{Name: "tput", Operands: Names, Options: options298},
+	{Name: "clear", Operands: Names, Options: options298},
+	{Name: "reset", Operands: Names, Options: options298},
+	{Name: "tabs", Operands: Names, Options: options298},
+	{Name: "infocmp", Operands: Names, Options: options298},
+	{Name: "toe", Operands: Names, Options: options298},
+	{Name: "units", Operands: Names, Options: options298},
+	{Name: "pstree", Operands: Names, Options: options298},
+	{Name: "pidof", Operands: Names, Options: options298},
+	{Name: "pwdx", Operands: Names, Options: options298},
+	{Name: "pmap", Operands: Names, Options: options298},
+	{Name: "prtstat", Operands: Names, Options: options298},
+	{Name: "peekfd", Operands: Names, Options: options298},
+	{Name: "lsfd", Operands: Names, Options: options298},
+	{Name: "findmnt", Operands: Names, Options: options298},
+	{Name: "lsblk", Operands: Names, Options: options298},
+	{Name: "blkid", Operands: Names, Options: options298},
+	{Name: "mountpoint", Operands: Names, Options: options298},
+	{Name: "namei", Operands: Names, Options: options298},
+	{Name: "runlevel", Operands: Names, Options: options298},
+	{Name: "tzselect", Operands: Names, Options: options298},
+	{Name: "ac", Operands: Names, Options: options298},
+	{Name: "vnstat", Operands: Names, Options: options298},
+	{Name: "ipcalc", Operands: Names, Options: options298},
+	{Name: "sipcalc", Operands: Names, Options: options298},
+	{Name: "mcookie", Operands: Names, Options: options298},
+	{Name: "procinfo", Operands: Names, Options: options298},
+	{Name: "ftp", Style: POSIX, Options: options299, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options299, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options299, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options299, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options300, Shared: [][]Option{options301}},
+	{Name: "fzf", Options: options302, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options304},
+	{Name: "gsutil", Style: Exact, Options: options304},
+	{Name: "az", Style: Exact, Options: options304},
+	{Name: "doctl", Style: Exact, Options: options304},
+	{Name: "linode-cli", Style: Exact, Options: options304},
+	{Name: "hcloud", Style: Exact, Options: options304},
+	{Name: "oci", Style: Exact, Options: options304},
+	{Name: "ibmcloud", Style: Exact, Options: options304},
+	{Name: "scw", Style: Exact, Options: options304},
+	{Name: "vultr-cli", Style: Exact, Options: options304},
+	{Name: "flyctl", Style: Exact, Options: options304},
+	{Name: "fly", Style: Exact, Options: options304},
+	{Name: "heroku", Style: Exact, Options: options304},
+	{Name: "railway", Style: Exact, Options: options304},
+	{Name: "render", Style: Exact, Options: options304},
+	{Name: "dokku", Style: Exact, Options: options304},
+	{Name: "cf", Style: Exact, Options: options304},
+	{Name: "eb", Style: Exact, Options: options304},
+	{Name: "sam", Style: Exact, Options: options304},
+	{Name: "copilot-aws", Style: Exact, Options: options304},
+	{Name: "cfn", Style: Exact, Options: options304},
+	{Name: "aliyun", Style: Exact, Options: options304},
+	{Name: "tccli", Style: Exact, Options: options304},
+	{Name: "yc", Style: Exact, Options: options304},
+	{Name: "stripe", Style: Exact, Options: options304},
+	{Name: "twilio", Style: Exact, Options: options304},
+	{Name: "sentry-cli", Style: Exact, Options: options304},
+	{Name: "datadog-ci", Style: Exact, Options: options304},
+	{Name: "newrelic", Style: Exact, Options: options304},
+	{Name: "snyk", Style: Exact, Options: options304},
+	{Name: "sonar-scanner", Style: Exact, Options: options304},
+	{Name: "circleci", Style: Exact, Options: options304},
+	{Name: "travis", Style: Exact, Options: options304},
+	{Name: "glab", Style: Exact, Options: options304},
+	{Name: "hub", Style: Exact, Options: options304},
+	{Name: "tea", Style: Exact, Options: options304},
+	{Name: "bb-cli", Style: Exact, Options: options304},
+	{Name: "jira", Style: Exact, Options: options304},
+	{Name: "linear", Style: Exact, Options: options304},
+	{Name: "slack", Style: Exact, Options: options304},
+	{Name: "sfdx", Style: Exact, Options: options304},
+	{Name: "sf", Style: Exact, Options: options304},
+	{Name: "shopify", Style: Exact, Options: options304},
+	{Name: "contentful", Style: Exact, Options: options304},
+	{Name: "sanity", Style: Exact, Options: options304},
+	{Name: "auth0", Style: Exact, Options: options304},
+	{Name: "okta", Style: Exact, Options: options304},
+	{Name: "launchdarkly", Style: Exact, Options: options304},
+	{Name: "ngrok-cli", Style: Exact, Options: options304},
+	{Name: "gitlab-runner", Style: Exact, Options: options304},
+	{Name: "jenkins-cli", Style: Exact, Options: options304},
+	{Name: "drone", Style: Exact, Options: options304},
+	{Name: "buildkite-agent", Style: Exact, Options: options304},
+	{Name: "argo", Style: Exact, Options: options304},
+	{Name: "entire", Style: Exact, Options: options304},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options306, Subs: subs308},
+	{Name: "getconf", Options: options309, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options307, Subs: subs418, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options419, Subs: subs539, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options540, Subs: subs565, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options566},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options566},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options566},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options566},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options566},
-	{Name: "golangci-lint", Style: Exact, Options: options567, Subs: subs571, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options310, Subs: subs421, Inherit: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options422, Subs: subs542, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options569},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options569},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options569},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options569},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options569},
+	{Name: "golangci-lint", Style: Exact, Options: options570, Subs: subs574, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options572},
-	{Name: "gpg2", Operands: Unread, Options: options572},
-	{Name: "gpgv", Operands: Unread, Options: options572},
-	{Name: "age", Operands: Unread, Options: options572},
-	{Name: "age-keygen", Operands: Unread, Options: options572},
-	{Name: "sops", Operands: Unread, Options: options572},
-	{Name: "pass", Operands: Unread, Options: options572},
-	{Name: "gopass", Operands: Unread, Options: options572},
-	{Name: "minisign", Operands: Unread, Options: options572},
-	{Name: "signify", Operands: Unread, Options: options572},
-	{Name: "keybase", Operands: Unread, Options: options572},
-	{Name: "vault", Operands: Unread, Options: options572},
-	{Name: "op", Operands: Unread, Options: options572},
-	{Name: "bw", Operands: Unread, Options: options572},
-	{Name: "lpass", Operands: Unread, Options: options572},
-	{Name: "doppler", Operands: Unread, Options: options572},
-	{Name: "infisical", Operands: Unread, Options: options572},
-	{Name: "chamber", Operands: Unread, Options: options572},
-	{Name: "aws-vault", Operands: Unread, Options: options572},
-	{Name: "teller", Operands: Unread, Options: options572},
-	{Name: "gradle", Style: Exact, Options: options573, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options573, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options574, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options575, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options576}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options577, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "pigz", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options578, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options579, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options580, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options581, Subs: subs588, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options589, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options590, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options591, Special: "history"},
-	{Name: "host", Options: options592},
-	{Name: "nslookup", Options: options592},
-	{Name: "drill", Options: options592},
-	{Name: "resolvectl", Options: options592},
-	{Name: "getent", Options: options592},
+	{Name: "gpg", Operands: Unread, Options: options575},
+	{Name: "gpg2", Operands: Unread, Options: options575},
+	{Name: "gpgv", Operands: Unread, Options: options575},
+	{Name: "age", Operands: Unread, Options: options575},
+	{Name: "age-keygen", Operands: Unread, Options: options575},
+	{Name: "sops", Operands: Unread, Options: options575},
+	{Name: "pass", Operands: Unread, Options: options575},
+	{Name: "gopass", Operands: Unread, Options: options575},
+	{Name: "minisign", Operands: Unread, Options: options575},
+	{Name: "signify", Operands: Unread, Options: options575},
+	{Name: "keybase", Operands: Unread, Options: options575},
+	{Name: "vault", Operands: Unread, Options: options575},
+	{Name: "op", Operands: Unread, Options: options575},
+	{Name: "bw", Operands: Unread, Options: options575},
+	{Name: "lpass", Operands: Unread, Options: options575},
+	{Name: "doppler", Operands: Unread, Options: options575},
+	{Name: "infisical", Operands: Unread, Options: options575},
+	{Name: "chamber", Operands: Unread, Options: options575},
+	{Name: "aws-vault", Operands: Unread, Options: options575},
+	{Name: "teller", Operands: Unread, Options: options575},
+	{Name: "gradle", Style: Exact, Options: options576, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options576, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options579}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options580, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options581, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options582, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options583, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options584, Subs: subs591, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options592, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options593, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options593, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options594, Special: "history"},
+	{Name: "host", Options: options595},
+	{Name: "nslookup", Options: options595},
+	{Name: "drill", Options: options595},
+	{Name: "resolvectl", Options: options595},
+	{Name: "getent", Options: options595},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options593, Shared: [][]Option{options4}},
-	{Name: "http", Options: options594},
-	{Name: "https", Options: options594},
-	{Name: "xh", Options: options594},
-	{Name: "xhs", Options: options594},
-	{Name: "httpie", Options: options594},
-	{Name: "http-server", Options: options595},
-	{Name: "serve", Options: options595},
-	{Name: "http.server", Options: options596},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options597},
-	{Name: "iconv", Operands: Reads, Options: options598, Shared: [][]Option{options4}},
-	{Name: "id", Options: options599, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options596, Shared: [][]Option{options4}},
+	{Name: "http", Options: options597},
+	{Name: "https", Options: options597},
+	{Name: "xh", Options: options597},
+	{Name: "xhs", Options: options597},
+	{Name: "httpie", Options: options597},
+	{Name: "http-server", Options: options598},
+	{Name: "serve", Options: options598},
+	{Name: "http.server", Options: options599},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options600},
+	{Name: "iconv", Operands: Reads, Options: options601, Shared: [][]Option{options4}},
+	{Name: "id", Options: options602, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options600},
-	{Name: "inotifywatch", Operands: Names, Options: options600},
-	{Name: "fsnotifywait", Operands: Names, Options: options600},
-	{Name: "fswatch", Operands: Names, Options: options600},
-	{Name: "install", Operands: Copy, Options: options601, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options601, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options602, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options603, Subs: subs607},
-	{Name: "ipython", Operands: Unread, Options: options608},
-	{Name: "ipython3", Operands: Unread, Options: options608},
-	{Name: "jupyter", Operands: Unread, Options: options608},
-	{Name: "jupyter-lab", Operands: Unread, Options: options608},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options608},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options608},
-	{Name: "papermill", Operands: Unread, Options: options608},
-	{Name: "streamlit", Operands: Unread, Options: options608},
-	{Name: "gradio", Operands: Unread, Options: options608},
-	{Name: "chainlit", Operands: Unread, Options: options608},
-	{Name: "mlflow", Operands: Unread, Options: options608},
-	{Name: "tensorboard", Operands: Unread, Options: options608},
-	{Name: "java", Style: Joined, Operands: Script, Options: options609, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options610, Here: true},
-	{Name: "jest", Options: options611, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options612, Subs: subs613, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options614, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options615, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options616},
-	{Name: "jq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options617, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options618},
-	{Name: "just", Style: Exact, Options: options619, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options620},
-	{Name: "kill", Style: Dash, Options: options621, Shared: [][]Option{options298}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options622, Shared: [][]Option{options298}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options623, Subs: subs701, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options702, Subs: subs704},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options705},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options706, Ends: true},
-	{Name: "less", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options707, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options603},
+	{Name: "inotifywatch", Operands: Names, Options: options603},
+	{Name: "fsnotifywait", Operands: Names, Options: options603},
+	{Name: "fswatch", Operands: Names, Options: options603},
+	{Name: "install", Operands: Copy, Options: options604, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options604, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options605, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options606, Subs: subs610},
+	{Name: "ipython", Operands: Unread, Options: options611},
+	{Name: "ipython3", Operands: Unread, Options: options611},
+	{Name: "jupyter", Operands: Unread, Options: options611},
+	{Name: "jupyter-lab", Operands: Unread, Options: options611},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options611},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options611},
+	{Name: "papermill", Operands: Unread, Options: options611},
+	{Name: "streamlit", Operands: Unread, Options: options611},
+	{Name: "gradio", Operands: Unread, Options: options611},
+	{Name: "chainlit", Operands: Unread, Options: options611},
+	{Name: "mlflow", Operands: Unread, Options: options611},
+	{Name: "tensorboard", Operands: Unread, Options: options611},
+	{Name: "java", Style: Joined, Operands: Script, Options: options612, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options613, Here: true},
+	{Name: "jest", Options: options614, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options615, Subs: subs616, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options617, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options618, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options619},
+	{Name: "jq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options621},
+	{Name: "just", Style: Exact, Options: options622, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options623},
+	{Name: "kill", Style: Dash, Options: options624, Shared: [][]Option{options301}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options625, Shared: [][]Option{options301}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options705, Subs: subs707},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options708},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
+	{Name: "less", Operands: Reads, Options: options710, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options710, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options709, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options710, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options710, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options710, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options711, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options712, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options712, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options713},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options715, Ends: true, Stdin: true},
-	{Name: "make", Options: options716, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options716, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options716, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options716, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options716, Workdir: true, Special: "make"},
-	{Name: "man", Options: options717, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options718, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options718, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options719, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs724, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options725, Subs: subs728, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options729, Subs: subs735, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options729, Subs: subs735, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options736, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options737, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options737, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options738, Shared: [][]Option{options4}, Special: "mktemp"},
-	{Name: "mocha", Options: options739, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options740},
-	{Name: "mongo", Operands: Unread, Options: options740},
-	{Name: "mongodump", Operands: Unread, Options: options740},
-	{Name: "mongorestore", Operands: Unread, Options: options740},
-	{Name: "mongoexport", Operands: Unread, Options: options740},
-	{Name: "mongoimport", Operands: Unread, Options: options740},
-	{Name: "cqlsh", Operands: Unread, Options: options740},
-	{Name: "clickhouse", Operands: Unread, Options: options740},
-	{Name: "clickhouse-client", Operands: Unread, Options: options740},
-	{Name: "influx", Operands: Unread, Options: options740},
-	{Name: "etcdctl", Operands: Unread, Options: options740},
-	{Name: "consul", Operands: Unread, Options: options740},
-	{Name: "nomad", Operands: Unread, Options: options740},
-	{Name: "boundary", Operands: Unread, Options: options740},
-	{Name: "waypoint", Operands: Unread, Options: options740},
-	{Name: "memcached", Operands: Unread, Options: options740},
-	{Name: "redis-server", Operands: Unread, Options: options740},
-	{Name: "cockroach", Operands: Unread, Options: options740},
-	{Name: "surreal", Operands: Unread, Options: options740},
-	{Name: "neo4j", Operands: Unread, Options: options740},
-	{Name: "cypher-shell", Operands: Unread, Options: options740},
-	{Name: "sqlcmd", Operands: Unread, Options: options740},
-	{Name: "bcp", Operands: Unread, Options: options740},
-	{Name: "sqlplus", Operands: Unread, Options: options740},
-	{Name: "snowsql", Operands: Unread, Options: options740},
-	{Name: "bq", Operands: Unread, Options: options740},
-	{Name: "trino", Operands: Unread, Options: options740},
-	{Name: "presto", Operands: Unread, Options: options740},
-	{Name: "beeline", Operands: Unread, Options: options740},
-	{Name: "hive", Operands: Unread, Options: options740},
-	{Name: "spark-submit", Operands: Unread, Options: options740},
-	{Name: "spark-shell", Operands: Unread, Options: options740},
-	{Name: "pyspark", Operands: Unread, Options: options740},
-	{Name: "hadoop", Operands: Unread, Options: options740},
-	{Name: "hdfs", Operands: Unread, Options: options740},
-	{Name: "kafka-topics", Operands: Unread, Options: options740},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options740},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options740},
-	{Name: "kcat", Operands: Unread, Options: options740},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options740},
-	{Name: "nats", Operands: Unread, Options: options740},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options740},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options740},
-	{Name: "flyway", Operands: Unread, Options: options740},
-	{Name: "liquibase", Operands: Unread, Options: options740},
-	{Name: "dbmate", Operands: Unread, Options: options740},
-	{Name: "migrate", Operands: Unread, Options: options740},
-	{Name: "goose-db", Operands: Unread, Options: options740},
-	{Name: "atlas", Operands: Unread, Options: options740},
-	{Name: "sqitch", Operands: Unread, Options: options740},
-	{Name: "hasura", Operands: Unread, Options: options740},
-	{Name: "neonctl", Operands: Unread, Options: options740},
-	{Name: "turso", Operands: Unread, Options: options740},
-	{Name: "pscale", Operands: Unread, Options: options740},
-	{Name: "usql", Operands: Unread, Options: options740},
-	{Name: "pgcli", Operands: Unread, Options: options740},
-	{Name: "mycli", Operands: Unread, Options: options740},
-	{Name: "more", Operands: Reads, Options: options741, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options742, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options712, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options713, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options713, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options713, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options714, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options715, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options715, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsof", Operands: Names, Options: options716},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options717, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
+	{Name: "make", Options: options719, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options719, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options719, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options719, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options719, Workdir: true, Special: "make"},
+	{Name: "man", Options: options720, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options721, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options721, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options722, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs727, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options732, Subs: subs738, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options732, Subs: subs738, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options739, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options740, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options740, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options741, Shared: [][]Option{options4}, Special: "mktemp"},
+	{Name: "mocha", Options: options742, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options743},
+	{Name: "mongo", Operands: Unread, Options: options743},
+	{Name: "mongodump", Operands: Unread, Options: options743},
+	{Name: "mongorestore", Operands: Unread, Options: options743},
+	{Name: "mongoexport", Operands: Unread, Options: options743},
+	{Name: "mongoimport", Operands: Unread, Options: options743},
+	{Name: "cqlsh", Operands: Unread, Options: options743},
+	{Name: "clickhouse", Operands: Unread, Options: options743},
+	{Name: "clickhouse-client", Operands: Unread, Options: options743},
+	{Name: "influx", Operands: Unread, Options: options743},
+	{Name: "etcdctl", Operands: Unread, Options: options743},
+	{Name: "consul", Operands: Unread, Options: options743},
+	{Name: "nomad", Operands: Unread, Options: options743},
+	{Name: "boundary", Operands: Unread, Options: options743},
+	{Name: "waypoint", Operands: Unread, Options: options743},
+	{Name: "memcached", Operands: Unread, Options: options743},
+	{Name: "redis-server", Operands: Unread, Options: options743},
+	{Name: "cockroach", Operands: Unread, Options: options743},
+	{Name: "surreal", Operands: Unread, Options: options743},
+	{Name: "neo4j", Operands: Unread, Options: options743},
+	{Name: "cypher-shell", Operands: Unread, Options: options743},
+	{Name: "sqlcmd", Operands: Unread, Options: options743},
+	{Name: "bcp", Operands: Unread, Options: options743},
+	{Name: "sqlplus", Operands: Unread, Options: options743},
+	{Name: "snowsql", Operands: Unread, Options: options743},
+	{Name: "bq", Operands: Unread, Options: options743},
+	{Name: "trino", Operands: Unread, Options: options743},
+	{Name: "presto", Operands: Unread, Options: options743},
+	{Name: "beeline", Operands: Unread, Options: options743},
+	{Name: "hive", Operands: Unread, Options: options743},
+	{Name: "spark-submit", Operands: Unread, Options: options743},
+	{Name: "spark-shell", Operands: Unread, Options: options743},
+	{Name: "pyspark", Operands: Unread, Options: options743},
+	{Name: "hadoop", Operands: Unread, Options: options743},
+	{Name: "hdfs", Operands: Unread, Options: options743},
+	{Name: "kafka-topics", Operands: Unread, Options: options743},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options743},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options743},
+	{Name: "kcat", Operands: Unread, Options: options743},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options743},
+	{Name: "nats", Operands: Unread, Options: options743},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options743},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options743},
+	{Name: "flyway", Operands: Unread, Options: options743},
+	{Name: "liquibase", Operands: Unread, Options: options743},
+	{Name: "dbmate", Operands: Unread, Options: options743},
+	{Name: "migrate", Operands: Unread, Options: options743},
+	{Name: "goose-db", Operands: Unread, Options: options743},
+	{Name: "atlas", Operands: Unread, Options: options743},
+	{Name: "sqitch", Operands: Unread, Options: options743},
+	{Name: "hasura", Operands: Unread, Options: options743},
+	{Name: "neonctl", Operands: Unread, Options: options743},
+	{Name: "turso", Operands: Unread, Options: options743},
+	{Name: "pscale", Operands: Unread, Options: options743},
+	{Name: "usql", Operands: Unread, Options: options743},
+	{Name: "pgcli", Operands: Unread, Options: options743},
+	{Name: "mycli", Operands: Unread, Options: options743},
+	{Name: "more", Operands: Reads, Options: options744, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options745, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5686,505 +5686,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options743, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options744, Workdir: true},
-	{Name: "mvnw", Options: options744, Workdir: true},
-	{Name: "mvnd", Options: options744, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options745, Workdir: true},
-	{Name: "mysql", Options: options746, Stdin: true},
-	{Name: "mariadb", Options: options746, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options747},
-	{Name: "mariadb-dump", Operands: Unread, Options: options747},
-	{Name: "mysqladmin", Operands: Unread, Options: options747},
-	{Name: "mariadb-admin", Operands: Unread, Options: options747},
-	{Name: "mysqlcheck", Operands: Unread, Options: options747},
-	{Name: "mariadb-check", Operands: Unread, Options: options747},
-	{Name: "mysqlimport", Operands: Unread, Options: options747},
-	{Name: "mysqlshow", Operands: Unread, Options: options747},
-	{Name: "mariadb-show", Operands: Unread, Options: options747},
-	{Name: "mysqlpump", Operands: Unread, Options: options747},
-	{Name: "mysqlslap", Operands: Unread, Options: options747},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options747},
-	{Name: "mysqld", Operands: Unread, Options: options747},
-	{Name: "mariadbd", Operands: Unread, Options: options747},
-	{Name: "nc", Options: options748},
-	{Name: "netcat", Options: options748},
-	{Name: "ncat", Options: options748},
-	{Name: "nc.openbsd", Options: options748},
-	{Name: "nc.traditional", Options: options748},
+	{Name: "mv", Operands: Move, Options: options746, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options747, Workdir: true},
+	{Name: "mvnw", Options: options747, Workdir: true},
+	{Name: "mvnd", Options: options747, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options748, Workdir: true},
+	{Name: "mysql", Options: options749, Stdin: true},
+	{Name: "mariadb", Options: options749, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options750},
+	{Name: "mariadb-dump", Operands: Unread, Options: options750},
+	{Name: "mysqladmin", Operands: Unread, Options: options750},
+	{Name: "mariadb-admin", Operands: Unread, Options: options750},
+	{Name: "mysqlcheck", Operands: Unread, Options: options750},
+	{Name: "mariadb-check", Operands: Unread, Options: options750},
+	{Name: "mysqlimport", Operands: Unread, Options: options750},
+	{Name: "mysqlshow", Operands: Unread, Options: options750},
+	{Name: "mariadb-show", Operands: Unread, Options: options750},
+	{Name: "mysqlpump", Operands: Unread, Options: options750},
+	{Name: "mysqlslap", Operands: Unread, Options: options750},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options750},
+	{Name: "mysqld", Operands: Unread, Options: options750},
+	{Name: "mariadbd", Operands: Unread, Options: options750},
+	{Name: "nc", Options: options751},
+	{Name: "netcat", Options: options751},
+	{Name: "ncat", Options: options751},
+	{Name: "nc.openbsd", Options: options751},
+	{Name: "nc.traditional", Options: options751},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options749, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options750, Ends: true, Plain: true},
-	{Name: "ninja", Options: options751, Workdir: true},
-	{Name: "ninja-build", Options: options751, Workdir: true},
-	{Name: "samu", Options: options751, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs753},
-	{Name: "nix-shell", Operands: Script, Options: options754, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options755, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options756},
-	{Name: "objdump", Operands: Reads, Options: options756},
-	{Name: "readelf", Operands: Reads, Options: options756},
-	{Name: "size", Operands: Reads, Options: options756},
-	{Name: "ldd", Operands: Reads, Options: options756},
-	{Name: "c++filt", Operands: Reads, Options: options756},
-	{Name: "addr2line", Operands: Reads, Options: options756},
-	{Name: "elfedit", Operands: Reads, Options: options756},
-	{Name: "llvm-nm", Operands: Reads, Options: options756},
-	{Name: "llvm-objdump", Operands: Reads, Options: options756},
-	{Name: "llvm-readelf", Operands: Reads, Options: options756},
-	{Name: "otool", Operands: Reads, Options: options756},
-	{Name: "dwarfdump", Operands: Reads, Options: options756},
-	{Name: "nmap", Style: Joined, Options: options757},
-	{Name: "node", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options758, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options759, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options760, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options761, Subs: subs763, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options764, Workdir: true},
-	{Name: "run-s", Options: options764, Workdir: true},
-	{Name: "run-p", Options: options764, Workdir: true},
-	{Name: "npm-run-all2", Options: options764, Workdir: true},
-	{Name: "nproc", Options: options765, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options766, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options767, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options768, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options769, Ends: true},
-	{Name: "numfmt", Options: options770, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options771, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options771, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs777},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options778, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options779},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options780, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options782, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options783, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs790},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options791},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options792},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs798},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options799, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options800},
-	{Name: "pg_dumpall", Options: options800},
-	{Name: "pg_restore", Options: options800},
-	{Name: "pg_basebackup", Options: options800},
-	{Name: "pgbench", Options: options800},
-	{Name: "vacuumdb", Options: options800},
-	{Name: "reindexdb", Options: options800},
-	{Name: "clusterdb", Options: options800},
-	{Name: "createdb", Options: options800},
-	{Name: "dropdb", Options: options800},
-	{Name: "createuser", Options: options800},
-	{Name: "dropuser", Options: options800},
-	{Name: "pg_isready", Options: options800},
-	{Name: "initdb", Options: options800},
-	{Name: "pg_ctl", Options: options800},
-	{Name: "pg_ctlcluster", Options: options800},
-	{Name: "pg_lsclusters", Options: options800},
-	{Name: "pgrep", Options: options801, Shared: [][]Option{options298}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options802, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options803, Workdir: true},
-	{Name: "ping", Options: options804},
-	{Name: "ping6", Options: options804},
-	{Name: "arping", Options: options804},
-	{Name: "fping", Options: options804},
-	{Name: "pinky", Options: options805, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options805, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options806, Subs: subs811, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options812, Subs: subs816},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options817, Ends: true},
-	{Name: "pkill", Options: options818, Shared: [][]Option{options298}},
-	{Name: "pidwait", Options: options818, Shared: [][]Option{options298}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs821, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options822, Subs: subs826, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options827, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options828, Subs: subs832, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options833, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options834, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options835, Subs: subs837, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options838, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options839},
-	{Name: "printenv", Options: options840, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options841, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options842, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options753, Ends: true, Plain: true},
+	{Name: "ninja", Options: options754, Workdir: true},
+	{Name: "ninja-build", Options: options754, Workdir: true},
+	{Name: "samu", Options: options754, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs756},
+	{Name: "nix-shell", Operands: Script, Options: options757, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options758, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options759},
+	{Name: "objdump", Operands: Reads, Options: options759},
+	{Name: "readelf", Operands: Reads, Options: options759},
+	{Name: "size", Operands: Reads, Options: options759},
+	{Name: "ldd", Operands: Reads, Options: options759},
+	{Name: "c++filt", Operands: Reads, Options: options759},
+	{Name: "addr2line", Operands: Reads, Options: options759},
+	{Name: "elfedit", Operands: Reads, Options: options759},
+	{Name: "llvm-nm", Operands: Reads, Options: options759},
+	{Name: "llvm-objdump", Operands: Reads, Options: options759},
+	{Name: "llvm-readelf", Operands: Reads, Options: options759},
+	{Name: "otool", Operands: Reads, Options: options759},
+	{Name: "dwarfdump", Operands: Reads, Options: options759},
+	{Name: "nmap", Style: Joined, Options: options760},
+	{Name: "node", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options762, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options763, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options767, Workdir: true},
+	{Name: "run-s", Options: options767, Workdir: true},
+	{Name: "run-p", Options: options767, Workdir: true},
+	{Name: "npm-run-all2", Options: options767, Workdir: true},
+	{Name: "nproc", Options: options768, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options769, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options770, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options772, Ends: true},
+	{Name: "numfmt", Options: options773, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options774, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options774, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs780},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options781, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options782},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options783, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options784, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options785, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options786, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs793},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options794},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options795},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs801},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options803},
+	{Name: "pg_dumpall", Options: options803},
+	{Name: "pg_restore", Options: options803},
+	{Name: "pg_basebackup", Options: options803},
+	{Name: "pgbench", Options: options803},
+	{Name: "vacuumdb", Options: options803},
+	{Name: "reindexdb", Options: options803},
+	{Name: "clusterdb", Options: options803},
+	{Name: "createdb", Options: options803},
+	{Name: "dropdb", Options: options803},
+	{Name: "createuser", Options: options803},
+	{Name: "dropuser", Options: options803},
+	{Name: "pg_isready", Options: options803},
+	{Name: "initdb", Options: options803},
+	{Name: "pg_ctl", Options: options803},
+	{Name: "pg_ctlcluster", Options: options803},
+	{Name: "pg_lsclusters", Options: options803},
+	{Name: "pgrep", Options: options804, Shared: [][]Option{options301}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options806, Workdir: true},
+	{Name: "ping", Options: options807},
+	{Name: "ping6", Options: options807},
+	{Name: "arping", Options: options807},
+	{Name: "fping", Options: options807},
+	{Name: "pinky", Options: options808, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options808, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options815, Subs: subs819},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options820, Ends: true},
+	{Name: "pkill", Options: options821, Shared: [][]Option{options301}},
+	{Name: "pidwait", Options: options821, Shared: [][]Option{options301}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs824, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options825, Subs: subs829, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options830, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options836, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options837, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options841, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options842},
+	{Name: "printenv", Options: options843, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options844, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options845, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options843},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options844, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options844, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options845, Safe: true},
-	{Name: "psql", Options: options846, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options847, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options833, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options848},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs851},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs854},
-	{Name: "pvesm", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveum", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvenode", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveceph", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pve-firewall", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveversion", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveam", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "ha-manager", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvesr", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "vzdump", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "qmrestore", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pmxcfs", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvesubscription", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveperf", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvereport", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvedaemon", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pveproxy", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pvestatd", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "ceph", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "rados", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "rbd", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "crm", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pcs", Style: Joined, Options: options855, Shared: [][]Option{options784}},
-	{Name: "pwd", Style: POSIX, Options: options856, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options857},
-	{Name: "compileall", Operands: Outputs, Options: options857},
-	{Name: "pytest", Options: options858, Workdir: true},
-	{Name: "py.test", Options: options858, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options784}, Subs: subs865},
-	{Name: "rails", Options: options866, Subs: subs869, Workdir: true},
-	{Name: "rake", Options: options870, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options871},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options872, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options873, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options874, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options874, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options875},
-	{Name: "valkey-cli", Options: options875},
-	{Name: "keydb-cli", Options: options875},
-	{Name: "rev", Operands: Reads, Options: options876, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options877},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options877},
-	{Name: "rimraf", Operands: Outputs, Options: options878},
-	{Name: "del", Operands: Outputs, Options: options878},
-	{Name: "trash", Operands: Outputs, Options: options878},
-	{Name: "trash-put", Operands: Outputs, Options: options878},
-	{Name: "del-cli", Operands: Outputs, Options: options878},
-	{Name: "shx", Operands: Outputs, Options: options878},
-	{Name: "cpx", Operands: Outputs, Options: options878},
-	{Name: "cpy", Operands: Outputs, Options: options878},
-	{Name: "ncp", Operands: Outputs, Options: options878},
-	{Name: "mkdirp", Operands: Outputs, Options: options878},
-	{Name: "copyfiles", Operands: Outputs, Options: options878},
-	{Name: "replace-in-file", Operands: Outputs, Options: options878},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options879, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options880, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options880, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options881, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options882, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options883},
-	{Name: "openrsync", Operands: Transfer, Options: options883},
-	{Name: "rubocop", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options884, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options886, Subs: subs890, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options891, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options892, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options893, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options894},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options895},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options896, Subs: subs900},
+	{Name: "protoc", Operands: Reads, Options: options846},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options848, Safe: true},
+	{Name: "psql", Options: options849, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options850, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options836, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options851},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs854},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs857},
+	{Name: "pvesm", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveum", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvenode", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveceph", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pve-firewall", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveversion", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveam", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "ha-manager", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvesr", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "vzdump", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "qmrestore", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pmxcfs", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvesubscription", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveperf", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvereport", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvedaemon", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pveproxy", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pvestatd", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "ceph", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "rados", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "rbd", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "crm", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pcs", Style: Joined, Options: options858, Shared: [][]Option{options787}},
+	{Name: "pwd", Style: POSIX, Options: options859, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options860},
+	{Name: "compileall", Operands: Outputs, Options: options860},
+	{Name: "pytest", Options: options861, Workdir: true},
+	{Name: "py.test", Options: options861, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs868},
+	{Name: "rails", Options: options869, Subs: subs872, Workdir: true},
+	{Name: "rake", Options: options873, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options874},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options875, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options876, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options877, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options877, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options878},
+	{Name: "valkey-cli", Options: options878},
+	{Name: "keydb-cli", Options: options878},
+	{Name: "rev", Operands: Reads, Options: options879, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options880},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options880},
+	{Name: "rimraf", Operands: Outputs, Options: options881},
+	{Name: "del", Operands: Outputs, Options: options881},
+	{Name: "trash", Operands: Outputs, Options: options881},
+	{Name: "trash-put", Operands: Outputs, Options: options881},
+	{Name: "del-cli", Operands: Outputs, Options: options881},
+	{Name: "shx", Operands: Outputs, Options: options881},
+	{Name: "cpx", Operands: Outputs, Options: options881},
+	{Name: "cpy", Operands: Outputs, Options: options881},
+	{Name: "ncp", Operands: Outputs, Options: options881},
+	{Name: "mkdirp", Operands: Outputs, Options: options881},
+	{Name: "copyfiles", Operands: Outputs, Options: options881},
+	{Name: "replace-in-file", Operands: Outputs, Options: options881},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options882, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options883, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options883, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options884, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options885, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options886},
+	{Name: "openrsync", Operands: Transfer, Options: options886},
+	{Name: "rubocop", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options887, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options889, Subs: subs893, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options894, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options895, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options896, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options897},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options898},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options899, Subs: subs903},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6221,89 +6221,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options901, Workdir: true},
-	{Name: "waf", Options: options901, Workdir: true},
-	{Name: "tup", Options: options901, Workdir: true},
-	{Name: "redo", Options: options901, Workdir: true},
-	{Name: "buck", Options: options901, Workdir: true},
-	{Name: "buck2", Options: options901, Workdir: true},
-	{Name: "pants", Options: options901, Workdir: true},
-	{Name: "please", Options: options901, Workdir: true},
-	{Name: "drake", Options: options901, Workdir: true},
-	{Name: "thor", Options: options901, Workdir: true},
-	{Name: "invoke", Options: options901, Workdir: true},
-	{Name: "inv", Options: options901, Workdir: true},
-	{Name: "fab", Options: options901, Workdir: true},
-	{Name: "doit", Options: options901, Workdir: true},
-	{Name: "nox", Options: options901, Workdir: true},
-	{Name: "ant", Options: options901, Workdir: true},
-	{Name: "sbt", Options: options901, Workdir: true},
-	{Name: "lein", Options: options901, Workdir: true},
-	{Name: "boot", Options: options901, Workdir: true},
-	{Name: "mill", Options: options901, Workdir: true},
-	{Name: "bleep", Options: options901, Workdir: true},
-	{Name: "grunt", Options: options901, Workdir: true},
-	{Name: "gulp", Options: options901, Workdir: true},
-	{Name: "jake", Options: options901, Workdir: true},
-	{Name: "cake", Options: options901, Workdir: true},
-	{Name: "mage", Options: options901, Workdir: true},
-	{Name: "xmake", Options: options901, Workdir: true},
-	{Name: "premake5", Options: options901, Workdir: true},
-	{Name: "earthly", Options: options901, Workdir: true},
-	{Name: "dagger", Options: options901, Workdir: true},
-	{Name: "tilt", Options: options901, Workdir: true},
-	{Name: "skaffold", Options: options901, Workdir: true},
-	{Name: "garden", Options: options901, Workdir: true},
-	{Name: "bit", Options: options901, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options902, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options903, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options904, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options905},
-	{Name: "sdiff", Operands: Reads, Options: options906, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options907, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options907, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options908, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options909, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options708}, Subs: subs910, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options911},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options911},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options913, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options914, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options915, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options916},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "shopt", Style: POSIX, Options: options918, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options919, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options920, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options921},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options904, Workdir: true},
+	{Name: "waf", Options: options904, Workdir: true},
+	{Name: "tup", Options: options904, Workdir: true},
+	{Name: "redo", Options: options904, Workdir: true},
+	{Name: "buck", Options: options904, Workdir: true},
+	{Name: "buck2", Options: options904, Workdir: true},
+	{Name: "pants", Options: options904, Workdir: true},
+	{Name: "please", Options: options904, Workdir: true},
+	{Name: "drake", Options: options904, Workdir: true},
+	{Name: "thor", Options: options904, Workdir: true},
+	{Name: "invoke", Options: options904, Workdir: true},
+	{Name: "inv", Options: options904, Workdir: true},
+	{Name: "fab", Options: options904, Workdir: true},
+	{Name: "doit", Options: options904, Workdir: true},
+	{Name: "nox", Options: options904, Workdir: true},
+	{Name: "ant", Options: options904, Workdir: true},
+	{Name: "sbt", Options: options904, Workdir: true},
+	{Name: "lein", Options: options904, Workdir: true},
+	{Name: "boot", Options: options904, Workdir: true},
+	{Name: "mill", Options: options904, Workdir: true},
+	{Name: "bleep", Options: options904, Workdir: true},
+	{Name: "grunt", Options: options904, Workdir: true},
+	{Name: "gulp", Options: options904, Workdir: true},
+	{Name: "jake", Options: options904, Workdir: true},
+	{Name: "cake", Options: options904, Workdir: true},
+	{Name: "mage", Options: options904, Workdir: true},
+	{Name: "xmake", Options: options904, Workdir: true},
+	{Name: "premake5", Options: options904, Workdir: true},
+	{Name: "earthly", Options: options904, Workdir: true},
+	{Name: "dagger", Options: options904, Workdir: true},
+	{Name: "tilt", Options: options904, Workdir: true},
+	{Name: "skaffold", Options: options904, Workdir: true},
+	{Name: "garden", Options: options904, Workdir: true},
+	{Name: "bit", Options: options904, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options905, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options907, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options908},
+	{Name: "sdiff", Operands: Reads, Options: options909, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options910, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options910, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options911, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options912, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Subs: subs913, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options914},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options914},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options915, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options917, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options918, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options919},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options920},
+	{Name: "shopt", Style: POSIX, Options: options921, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options922, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options924},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options925, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options926, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options926, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options924, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options924, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options925, Stdin: true},
-	{Name: "ss", Options: options926},
-	{Name: "netstat", Options: options926},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options927, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options928},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options929, Ends: true},
-	{Name: "ssh-copy-id", Options: options930, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options931},
-	{Name: "ssh-keyscan", Options: options932},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options933, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options934},
-	{Name: "stat", Operands: Names, Options: options935, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options927, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options927, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
+	{Name: "ss", Options: options929},
+	{Name: "netstat", Options: options929},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options930, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options931},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options932, Ends: true},
+	{Name: "ssh-copy-id", Options: options933, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options934},
+	{Name: "ssh-keyscan", Options: options935},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options936, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options937},
+	{Name: "stat", Operands: Names, Options: options938, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6329,16 +6329,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options936, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options937, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options938, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options939, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options940, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options941, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options942},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options943, Subs: subs945, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options946, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options947, Subs: subs948, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options939, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options940, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options941, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options942, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options943, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options945},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options946, Subs: subs948, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options949, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options950, Subs: subs951, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6353,66 +6353,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options949, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options952, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options951, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options952, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options953, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options954, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options954, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options955, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options953, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options954, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options955, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options957, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options957, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options958, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options956},
-	{Name: "tshark", Options: options956},
-	{Name: "tee", Operands: Outputs, Options: options957, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options957, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options958},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options959, Subs: subs964, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options959},
+	{Name: "tshark", Options: options959},
+	{Name: "tee", Operands: Outputs, Options: options960, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options960, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options961},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options576}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options965},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options966, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options966, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options967, Subs: subs969},
-	{Name: "tokei", Operands: Unread, Options: options970},
-	{Name: "cloc", Operands: Unread, Options: options970},
-	{Name: "scc", Operands: Unread, Options: options970},
-	{Name: "dust", Operands: Unread, Options: options970},
-	{Name: "duf", Operands: Unread, Options: options970},
-	{Name: "procs", Operands: Unread, Options: options970},
-	{Name: "hexyl", Operands: Unread, Options: options970},
-	{Name: "ncdu", Operands: Unread, Options: options970},
-	{Name: "gdu", Operands: Unread, Options: options970},
-	{Name: "dua", Operands: Unread, Options: options970},
-	{Name: "top", Options: options971},
-	{Name: "htop", Options: options971},
-	{Name: "btop", Options: options971},
-	{Name: "atop", Options: options971},
-	{Name: "iotop", Options: options971},
-	{Name: "glances", Options: options971},
-	{Name: "nvtop", Options: options971},
-	{Name: "iftop", Options: options971},
-	{Name: "nethogs", Options: options971},
-	{Name: "touch", Operands: Writes, Options: options972, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options973, Workdir: true},
-	{Name: "tr", Options: options974, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options975},
-	{Name: "tracepath", Options: options975},
-	{Name: "mtr", Options: options975},
-	{Name: "traceroute6", Options: options975},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options976, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options977, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options978, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options579}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options968},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options969, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options969, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options970, Subs: subs972},
+	{Name: "tokei", Operands: Unread, Options: options973},
+	{Name: "cloc", Operands: Unread, Options: options973},
+	{Name: "scc", Operands: Unread, Options: options973},
+	{Name: "dust", Operands: Unread, Options: options973},
+	{Name: "duf", Operands: Unread, Options: options973},
+	{Name: "procs", Operands: Unread, Options: options973},
+	{Name: "hexyl", Operands: Unread, Options: options973},
+	{Name: "ncdu", Operands: Unread, Options: options973},
+	{Name: "gdu", Operands: Unread, Options: options973},
+	{Name: "dua", Operands: Unread, Options: options973},
+	{Name: "top", Options: options974},
+	{Name: "htop", Options: options974},
+	{Name: "btop", Options: options974},
+	{Name: "atop", Options: options974},
+	{Name: "iotop", Options: options974},
+	{Name: "glances", Options: options974},
+	{Name: "nvtop", Options: options974},
+	{Name: "iftop", Options: options974},
+	{Name: "nethogs", Options: options974},
+	{Name: "touch", Operands: Writes, Options: options975, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options976, Workdir: true},
+	{Name: "tr", Options: options977, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options978},
+	{Name: "tracepath", Options: options978},
+	{Name: "mtr", Options: options978},
+	{Name: "traceroute6", Options: options978},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options979, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options980, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options981, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6424,152 +6424,152 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options979, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options979, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options979, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options982, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options982, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options982, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options980, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options981, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options981, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options981, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options982},
-	{Name: "umask", Style: POSIX, Options: options983},
-	{Name: "unalias", Style: POSIX, Options: options984},
-	{Name: "uname", Options: options985, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options986, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options986, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options987},
+	{Name: "tty", Options: options983, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options984, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options984, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options984, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options985},
+	{Name: "umask", Style: POSIX, Options: options986},
+	{Name: "unalias", Style: POSIX, Options: options987},
+	{Name: "uname", Options: options988, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options989, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options989, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options990},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options988, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options989, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options990, Here: true},
-	{Name: "uptime", Options: options991, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options992, Subs: subs1007, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1008, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1009, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1010},
-	{Name: "vim", Operands: Outputs, Options: options1011},
-	{Name: "vi", Operands: Outputs, Options: options1011},
-	{Name: "nvim", Operands: Outputs, Options: options1011},
-	{Name: "view", Operands: Outputs, Options: options1011},
-	{Name: "vimdiff", Operands: Outputs, Options: options1011},
-	{Name: "gvim", Operands: Outputs, Options: options1011},
-	{Name: "ex", Operands: Outputs, Options: options1011},
-	{Name: "rvim", Operands: Outputs, Options: options1011},
-	{Name: "nvi", Operands: Outputs, Options: options1011},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1011},
-	{Name: "vim.basic", Operands: Outputs, Options: options1011},
-	{Name: "nano", Operands: Outputs, Options: options1011},
-	{Name: "pico", Operands: Outputs, Options: options1011},
-	{Name: "micro", Operands: Outputs, Options: options1011},
-	{Name: "joe", Operands: Outputs, Options: options1011},
-	{Name: "jed", Operands: Outputs, Options: options1011},
-	{Name: "mcedit", Operands: Outputs, Options: options1011},
-	{Name: "helix", Operands: Outputs, Options: options1011},
-	{Name: "hx", Operands: Outputs, Options: options1011},
-	{Name: "kak", Operands: Outputs, Options: options1011},
-	{Name: "ne", Operands: Outputs, Options: options1011},
-	{Name: "zile", Operands: Outputs, Options: options1011},
-	{Name: "mg", Operands: Outputs, Options: options1011},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1011},
-	{Name: "code", Operands: Outputs, Options: options1011},
-	{Name: "cursor", Operands: Outputs, Options: options1011},
-	{Name: "subl", Operands: Outputs, Options: options1011},
-	{Name: "atom", Operands: Outputs, Options: options1011},
-	{Name: "gedit", Operands: Outputs, Options: options1011},
-	{Name: "kate", Operands: Outputs, Options: options1011},
-	{Name: "zed", Operands: Outputs, Options: options1011},
-	{Name: "idea", Operands: Outputs, Options: options1011},
-	{Name: "virtualenv", Operands: Outputs, Options: options1012},
-	{Name: "pyvenv", Operands: Outputs, Options: options1012},
-	{Name: "vitest", Style: Exact, Options: options1013, Subs: subs1014, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1015, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1016, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1017, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1018, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1019, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1019, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1020, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1021, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1022, Here: true},
-	{Name: "which", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1023, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1024, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1025},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1026, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1027, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1029, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1030, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1031},
-	{Name: "yarn", Style: Exact, Options: options1032, Subs: subs1037, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1032, Subs: subs1037, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1038, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1039, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1039, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1039, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1040},
-	{Name: "bzcat", Operands: Reads, Options: options1040},
-	{Name: "xzcat", Operands: Reads, Options: options1040},
-	{Name: "zstdcat", Operands: Reads, Options: options1040},
-	{Name: "lz4cat", Operands: Reads, Options: options1040},
-	{Name: "lzcat", Operands: Reads, Options: options1040},
-	{Name: "gzcat", Operands: Reads, Options: options1040},
-	{Name: "zless", Operands: Reads, Options: options1040},
-	{Name: "zmore", Operands: Reads, Options: options1040},
-	{Name: "bzless", Operands: Reads, Options: options1040},
-	{Name: "bzmore", Operands: Reads, Options: options1040},
-	{Name: "xzless", Operands: Reads, Options: options1040},
-	{Name: "zcmp", Operands: Reads, Options: options1040},
-	{Name: "zdiff", Operands: Reads, Options: options1040},
-	{Name: "bzcmp", Operands: Reads, Options: options1040},
-	{Name: "bzdiff", Operands: Reads, Options: options1040},
-	{Name: "xzcmp", Operands: Reads, Options: options1040},
-	{Name: "xzdiff", Operands: Reads, Options: options1040},
-	{Name: "zig", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1041, Subs: subs1042, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1043},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options991, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options992, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options993, Here: true},
+	{Name: "uptime", Options: options994, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options995, Subs: subs1010, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1011, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1012, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1013},
+	{Name: "vim", Operands: Outputs, Options: options1014},
+	{Name: "vi", Operands: Outputs, Options: options1014},
+	{Name: "nvim", Operands: Outputs, Options: options1014},
+	{Name: "view", Operands: Outputs, Options: options1014},
+	{Name: "vimdiff", Operands: Outputs, Options: options1014},
+	{Name: "gvim", Operands: Outputs, Options: options1014},
+	{Name: "ex", Operands: Outputs, Options: options1014},
+	{Name: "rvim", Operands: Outputs, Options: options1014},
+	{Name: "nvi", Operands: Outputs, Options: options1014},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1014},
+	{Name: "vim.basic", Operands: Outputs, Options: options1014},
+	{Name: "nano", Operands: Outputs, Options: options1014},
+	{Name: "pico", Operands: Outputs, Options: options1014},
+	{Name: "micro", Operands: Outputs, Options: options1014},
+	{Name: "joe", Operands: Outputs, Options: options1014},
+	{Name: "jed", Operands: Outputs, Options: options1014},
+	{Name: "mcedit", Operands: Outputs, Options: options1014},
+	{Name: "helix", Operands: Outputs, Options: options1014},
+	{Name: "hx", Operands: Outputs, Options: options1014},
+	{Name: "kak", Operands: Outputs, Options: options1014},
+	{Name: "ne", Operands: Outputs, Options: options1014},
+	{Name: "zile", Operands: Outputs, Options: options1014},
+	{Name: "mg", Operands: Outputs, Options: options1014},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1014},
+	{Name: "code", Operands: Outputs, Options: options1014},
+	{Name: "cursor", Operands: Outputs, Options: options1014},
+	{Name: "subl", Operands: Outputs, Options: options1014},
+	{Name: "atom", Operands: Outputs, Options: options1014},
+	{Name: "gedit", Operands: Outputs, Options: options1014},
+	{Name: "kate", Operands: Outputs, Options: options1014},
+	{Name: "zed", Operands: Outputs, Options: options1014},
+	{Name: "idea", Operands: Outputs, Options: options1014},
+	{Name: "virtualenv", Operands: Outputs, Options: options1015},
+	{Name: "pyvenv", Operands: Outputs, Options: options1015},
+	{Name: "vitest", Style: Exact, Options: options1016, Subs: subs1017, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1018, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1019, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1020, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1021, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1022, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1022, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1023, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1025, Here: true},
+	{Name: "which", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1027, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1028},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1029, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1030, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1031, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1032, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1033, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1034},
+	{Name: "yarn", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1041, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1042, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1042, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1042, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1043},
+	{Name: "bzcat", Operands: Reads, Options: options1043},
+	{Name: "xzcat", Operands: Reads, Options: options1043},
+	{Name: "zstdcat", Operands: Reads, Options: options1043},
+	{Name: "lz4cat", Operands: Reads, Options: options1043},
+	{Name: "lzcat", Operands: Reads, Options: options1043},
+	{Name: "gzcat", Operands: Reads, Options: options1043},
+	{Name: "zless", Operands: Reads, Options: options1043},
+	{Name: "zmore", Operands: Reads, Options: options1043},
+	{Name: "bzless", Operands: Reads, Options: options1043},
+	{Name: "bzmore", Operands: Reads, Options: options1043},
+	{Name: "xzless", Operands: Reads, Options: options1043},
+	{Name: "zcmp", Operands: Reads, Options: options1043},
+	{Name: "zdiff", Operands: Reads, Options: options1043},
+	{Name: "bzcmp", Operands: Reads, Options: options1043},
+	{Name: "bzdiff", Operands: Reads, Options: options1043},
+	{Name: "xzcmp", Operands: Reads, Options: options1043},
+	{Name: "xzdiff", Operands: Reads, Options: options1043},
+	{Name: "zig", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1046},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1044},
+	{Name: "zmodload", Operands: Unread, Options: options1047},
 }
 
 var options0 = []Option{
@@ -7737,6 +7737,34 @@ var options35 = []Option{
 }
 
 var options36 = []Option{
+	{Names: names{"--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-g", "--global"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--cleanup"}},
+	{Names: names{"--no-upgrade"}},
+	{Names: names{"--upgrade"}},
+	{Names: names{"--install"}},
+	{Names: names{"--all"}},
+	{Names: names{"--describe"}},
+	{Names: names{"--services"}},
+}
+
+var subs37 = []Program{
+	{Name: "add", Path: names{"bundle", "install"}},
+	{Name: "check", Path: names{"bundle", "install"}},
+	{Name: "cleanup", Path: names{"bundle", "install"}},
+	{Name: "dump", Path: names{"bundle", "install"}},
+	{Name: "env", Operands: RunsArgs, Path: names{"bundle", "exec"}, Ends: true, Stdin: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"bundle", "exec"}, Ends: true, Stdin: true},
+	{Name: "install", Path: names{"bundle", "install"}},
+	{Name: "list", Path: names{"bundle", "install"}},
+	{Name: "remove", Path: names{"bundle", "install"}},
+	{Name: "sh", Operands: RunsArgs, Path: names{"bundle", "exec"}, Ends: true, Stdin: true},
+	{Name: "upgrade", Path: names{"bundle", "install"}},
+}
+
+var options38 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--force", "-f"}},
@@ -7756,7 +7784,7 @@ var options36 = []Option{
 	{Names: names{"--only-dependencies"}},
 }
 
-var options37 = []Option{
+var options39 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--versions"}},
@@ -7774,69 +7802,77 @@ var options37 = []Option{
 	{Names: names{"--include-build"}},
 }
 
-var subs38 = []Program{
-	{Name: "--cache", Path: names{"list"}, Options: options37},
-	{Name: "--cellar", Path: names{"list"}, Options: options37},
-	{Name: "--prefix", Path: names{"list"}, Options: options37},
-	{Name: "--repository", Path: names{"list"}, Options: options37},
-	{Name: "abv", Path: names{"list"}, Options: options37},
-	{Name: "analytics", Path: names{"install"}, Options: options36},
-	{Name: "audit", Operands: Unread, Path: names{"sh"}},
-	{Name: "autoremove", Path: names{"install"}, Options: options36},
-	{Name: "bump-formula-pr", Operands: Unread, Path: names{"sh"}},
-	{Name: "bundle", Path: names{"install"}, Options: options36},
-	{Name: "cat", Path: names{"list"}, Options: options37},
-	{Name: "cleanup", Path: names{"install"}, Options: options36},
-	{Name: "command", Operands: Unread, Path: names{"sh"}},
-	{Name: "commands", Path: names{"list"}, Options: options37},
-	{Name: "config", Path: names{"list"}, Options: options37},
-	{Name: "create", Operands: Unread, Path: names{"sh"}},
-	{Name: "deps", Path: names{"list"}, Options: options37},
-	{Name: "desc", Path: names{"list"}, Options: options37},
-	{Name: "developer", Path: names{"install"}, Options: options36},
-	{Name: "doctor", Path: names{"install"}, Options: options36},
-	{Name: "dr", Path: names{"install"}, Options: options36},
-	{Name: "edit", Operands: Unread, Path: names{"sh"}},
-	{Name: "exec", Operands: Unread, Path: names{"sh"}},
-	{Name: "fetch", Path: names{"install"}, Options: options36},
-	{Name: "help", Path: names{"list"}, Options: options37},
-	{Name: "home", Path: names{"list"}, Options: options37},
-	{Name: "homepage", Path: names{"list"}, Options: options37},
-	{Name: "info", Path: names{"list"}, Options: options37},
-	{Name: "install", Path: names{"install"}, Options: options36},
-	{Name: "irb", Operands: Unread, Path: names{"sh"}},
-	{Name: "leaves", Path: names{"list"}, Options: options37},
-	{Name: "link", Path: names{"install"}, Options: options36},
-	{Name: "list", Path: names{"list"}, Options: options37},
-	{Name: "log", Path: names{"list"}, Options: options37},
-	{Name: "ls", Path: names{"list"}, Options: options37},
-	{Name: "missing", Path: names{"list"}, Options: options37},
-	{Name: "options", Path: names{"list"}, Options: options37},
-	{Name: "outdated", Path: names{"list"}, Options: options37},
-	{Name: "pin", Path: names{"install"}, Options: options36},
-	{Name: "postinstall", Path: names{"install"}, Options: options36},
-	{Name: "reinstall", Path: names{"install"}, Options: options36},
-	{Name: "remove", Path: names{"install"}, Options: options36},
-	{Name: "rm", Path: names{"install"}, Options: options36},
-	{Name: "ruby", Operands: Unread, Path: names{"sh"}},
-	{Name: "search", Path: names{"list"}, Options: options37},
-	{Name: "services", Path: names{"install"}, Options: options36},
-	{Name: "sh", Operands: Unread, Path: names{"sh"}},
-	{Name: "shellenv", Operands: Unread, Path: names{"sh"}},
-	{Name: "style", Operands: Unread, Path: names{"sh"}},
-	{Name: "switch", Path: names{"install"}, Options: options36},
-	{Name: "tap", Path: names{"install"}, Options: options36},
-	{Name: "test", Operands: Unread, Path: names{"sh"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options36},
-	{Name: "unlink", Path: names{"install"}, Options: options36},
-	{Name: "unpin", Path: names{"install"}, Options: options36},
-	{Name: "untap", Path: names{"install"}, Options: options36},
-	{Name: "update", Path: names{"install"}, Options: options36},
-	{Name: "upgrade", Path: names{"install"}, Options: options36},
-	{Name: "uses", Path: names{"list"}, Options: options37},
+var options40 = []Option{
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--cmd"}, Value: Required, Effect: EffRun, Pattern: true},
+	{Names: names{"--examples"}},
+	{Names: names{"--pry"}},
 }
 
-var options39 = []Option{
+var subs41 = []Program{
+	{Name: "--cache", Path: names{"list"}, Options: options39},
+	{Name: "--cellar", Path: names{"list"}, Options: options39},
+	{Name: "--prefix", Path: names{"list"}, Options: options39},
+	{Name: "--repository", Path: names{"list"}, Options: options39},
+	{Name: "abv", Path: names{"list"}, Options: options39},
+	{Name: "analytics", Path: names{"install"}, Options: options38},
+	{Name: "audit", Operands: Unread, Path: names{"edit"}},
+	{Name: "autoremove", Path: names{"install"}, Options: options38},
+	{Name: "bump-formula-pr", Operands: Unread, Path: names{"edit"}},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Options: options36, Subs: subs37, Inherit: true},
+	{Name: "cat", Path: names{"list"}, Options: options39},
+	{Name: "cleanup", Path: names{"install"}, Options: options38},
+	{Name: "command", Operands: Unread, Path: names{"edit"}},
+	{Name: "commands", Path: names{"list"}, Options: options39},
+	{Name: "config", Path: names{"list"}, Options: options39},
+	{Name: "create", Operands: Unread, Path: names{"edit"}},
+	{Name: "deps", Path: names{"list"}, Options: options39},
+	{Name: "desc", Path: names{"list"}, Options: options39},
+	{Name: "developer", Path: names{"install"}, Options: options38},
+	{Name: "doctor", Path: names{"install"}, Options: options38},
+	{Name: "dr", Path: names{"install"}, Options: options38},
+	{Name: "edit", Operands: Unread, Path: names{"edit"}},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
+	{Name: "fetch", Path: names{"install"}, Options: options38},
+	{Name: "help", Path: names{"list"}, Options: options39},
+	{Name: "home", Path: names{"list"}, Options: options39},
+	{Name: "homepage", Path: names{"list"}, Options: options39},
+	{Name: "info", Path: names{"list"}, Options: options39},
+	{Name: "install", Path: names{"install"}, Options: options38},
+	{Name: "irb", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
+	{Name: "leaves", Path: names{"list"}, Options: options39},
+	{Name: "link", Path: names{"install"}, Options: options38},
+	{Name: "list", Path: names{"list"}, Options: options39},
+	{Name: "log", Path: names{"list"}, Options: options39},
+	{Name: "ls", Path: names{"list"}, Options: options39},
+	{Name: "missing", Path: names{"list"}, Options: options39},
+	{Name: "options", Path: names{"list"}, Options: options39},
+	{Name: "outdated", Path: names{"list"}, Options: options39},
+	{Name: "pin", Path: names{"install"}, Options: options38},
+	{Name: "postinstall", Path: names{"install"}, Options: options38},
+	{Name: "reinstall", Path: names{"install"}, Options: options38},
+	{Name: "remove", Path: names{"install"}, Options: options38},
+	{Name: "rm", Path: names{"install"}, Options: options38},
+	{Name: "ruby", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
+	{Name: "search", Path: names{"list"}, Options: options39},
+	{Name: "services", Path: names{"install"}, Options: options38},
+	{Name: "sh", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
+	{Name: "shellenv", Operands: Unread, Path: names{"edit"}},
+	{Name: "style", Operands: Unread, Path: names{"edit"}},
+	{Name: "switch", Path: names{"install"}, Options: options38},
+	{Name: "tap", Path: names{"install"}, Options: options38},
+	{Name: "test", Operands: Unread, Path: names{"edit"}},
+	{Name: "uninstall", Path: names{"install"}, Options: options38},
+	{Name: "unlink", Path: names{"install"}, Options: options38},
+	{Name: "unpin", Path: names{"install"}, Options: options38},
+	{Name: "untap", Path: names{"install"}, Options: options38},
+	{Name: "update", Path: names{"install"}, Options: options38},
+	{Name: "upgrade", Path: names{"install"}, Options: options38},
+	{Name: "uses", Path: names{"list"}, Options: options39},
+}
+
+var options42 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -7856,7 +7892,7 @@ var options39 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options40 = []Option{
+var options43 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -7918,7 +7954,7 @@ var options40 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options41 = []Option{
+var options44 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -7956,7 +7992,7 @@ var options41 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options42 = []Option{
+var options45 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -7996,7 +8032,7 @@ var options42 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options43 = []Option{
+var options46 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -8020,22 +8056,22 @@ var options43 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs44 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+var subs47 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options41, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options44, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -8043,19 +8079,19 @@ var subs44 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options43, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options46, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options42, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options45 = []Option{
+var options48 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -8064,12 +8100,12 @@ var options45 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options46 = []Option{
+var options49 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options47 = []Option{
+var options50 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -8110,48 +8146,48 @@ var options47 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs48 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options47, Workdir: true},
+var subs51 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options46, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options46, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options46, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options46, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options47, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options50, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options47, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options50, Workdir: true},
 }
 
-var options49 = []Option{
+var options52 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -8159,7 +8195,7 @@ var options49 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options50 = []Option{
+var options53 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -8229,7 +8265,7 @@ var options50 = []Option{
 	{Names: names{"--no-adjust"}},
 }
 
-var options51 = []Option{
+var options54 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -8245,7 +8281,7 @@ var options51 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options52 = []Option{
+var options55 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -8255,7 +8291,7 @@ var options52 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options53 = []Option{
+var options56 = []Option{
 	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -8299,7 +8335,7 @@ var options53 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options54 = []Option{
+var options57 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -8316,7 +8352,7 @@ var options54 = []Option{
 	{Names: names{"+"}},
 }
 
-var options55 = []Option{
+var options58 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -8348,7 +8384,7 @@ var options55 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options56 = []Option{
+var options59 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8382,7 +8418,7 @@ var options56 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options57 = []Option{
+var options60 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -8391,7 +8427,7 @@ var options57 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options58 = []Option{
+var options61 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -8400,7 +8436,7 @@ var options58 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options59 = []Option{
+var options62 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -8409,7 +8445,7 @@ var options59 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options60 = []Option{
+var options63 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8417,7 +8453,7 @@ var options60 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options61 = []Option{
+var options64 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -8435,7 +8471,7 @@ var options61 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options62 = []Option{
+var options65 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -8462,7 +8498,7 @@ var options62 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options63 = []Option{
+var options66 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -8475,7 +8511,7 @@ var options63 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options64 = []Option{
+var options67 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -8504,23 +8540,23 @@ var options64 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs65 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options64, Shared: [][]Option{options56}, Workdir: true},
+var subs68 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
 }
 
-var options66 = []Option{
+var options69 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options67 = []Option{
+var options70 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -8544,7 +8580,7 @@ var options67 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options68 = []Option{
+var options71 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -8567,102 +8603,102 @@ var options68 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs69 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options66, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options61, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options58, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options59, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options60, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options63, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options63, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options61, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options62, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
+var subs72 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options61, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options62, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options63, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options65, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options63, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs65, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options56}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options56}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options57, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options66, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options66, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options61, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options67, Shared: [][]Option{options56}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options68, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs68, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options59}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options59}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options71, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options55, Shared: [][]Option{options56}, Workdir: true, Named: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
 }
 
-var options70 = []Option{
+var options73 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -8676,14 +8712,14 @@ var options70 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options71 = []Option{
+var options74 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options72 = []Option{
+var options75 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -8700,7 +8736,7 @@ var options72 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options73 = []Option{
+var options76 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8715,7 +8751,7 @@ var options73 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options74 = []Option{
+var options77 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -8735,7 +8771,7 @@ var options74 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options75 = []Option{
+var options78 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8751,7 +8787,7 @@ var options75 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options76 = []Option{
+var options79 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -8775,7 +8811,7 @@ var options76 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options77 = []Option{
+var options80 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -8783,7 +8819,7 @@ var options77 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options78 = []Option{
+var options81 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -8802,7 +8838,7 @@ var options78 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options79 = []Option{
+var options82 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -8819,7 +8855,7 @@ var options79 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options80 = []Option{
+var options83 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -8886,7 +8922,7 @@ var options80 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options81 = []Option{
+var options84 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -8895,7 +8931,7 @@ var options81 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options82 = []Option{
+var options85 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -8921,7 +8957,7 @@ var options82 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options83 = []Option{
+var options86 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -8932,13 +8968,13 @@ var options83 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options84 = []Option{
+var options87 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options85 = []Option{
+var options88 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -8963,7 +8999,7 @@ var options85 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options86 = []Option{
+var options89 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -8971,7 +9007,7 @@ var options86 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options87 = []Option{
+var options90 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -8979,7 +9015,7 @@ var options87 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options88 = []Option{
+var options91 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -8996,11 +9032,11 @@ var options88 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options89 = []Option{
+var options92 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options90 = []Option{
+var options93 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -9043,60 +9079,60 @@ var options90 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs91 = []Program{
+var subs94 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options89, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options92, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options90, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options92 = []Option{
+var options95 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -9126,14 +9162,14 @@ var options92 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options93 = []Option{
+var options96 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options94 = []Option{
+var options97 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -9149,7 +9185,7 @@ var options94 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options95 = []Option{
+var options98 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -9161,35 +9197,35 @@ var options95 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs96 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options94, Named: true},
+var subs99 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options97, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options94, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options97, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options94, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options97, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options94, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options97, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options94, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options97, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options95, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options98, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options94, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options94, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options97, Named: true},
 }
 
-var options97 = []Option{
+var options100 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -9216,7 +9252,7 @@ var options97 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options98 = []Option{
+var options101 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -9225,24 +9261,24 @@ var options98 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs99 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options98},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options98},
+var subs102 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options101},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options101},
 }
 
-var options100 = []Option{
+var options103 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options101 = []Option{
+var options104 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -9268,7 +9304,7 @@ var options101 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options102 = []Option{
+var options105 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -9287,21 +9323,21 @@ var options102 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs103 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options101, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options102, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options101, Workdir: true},
+var subs106 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options104, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options105, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options104, Workdir: true},
 }
 
-var options104 = []Option{
+var options107 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -9340,7 +9376,7 @@ var options104 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options105 = []Option{
+var options108 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -9357,7 +9393,7 @@ var options105 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options106 = []Option{
+var options109 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -9408,7 +9444,7 @@ var options106 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options107 = []Option{
+var options110 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -9421,7 +9457,7 @@ var options107 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options108 = []Option{
+var options111 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -9440,7 +9476,7 @@ var options108 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options109 = []Option{
+var options112 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -9450,7 +9486,7 @@ var options109 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options110 = []Option{
+var options113 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -9511,7 +9547,7 @@ var options110 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options111 = []Option{
+var options114 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -9797,7 +9833,7 @@ var options111 = []Option{
 	{Names: names{"--xattr"}},
 }
 
-var options112 = []Option{
+var options115 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -9809,7 +9845,7 @@ var options112 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options113 = []Option{
+var options116 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -9835,18 +9871,18 @@ var options113 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs114 = []Program{
+var subs117 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options113, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options113, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options116, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options116, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options115 = []Option{
+var options118 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -9862,7 +9898,7 @@ var options115 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options116 = []Option{
+var options119 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -9880,7 +9916,7 @@ var options116 = []Option{
 	{Names: names{"+"}},
 }
 
-var options117 = []Option{
+var options120 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -9889,7 +9925,7 @@ var options117 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options118 = []Option{
+var options121 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -9949,13 +9985,13 @@ var options118 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options119 = []Option{
+var options122 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options120 = []Option{
+var options123 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -9968,7 +10004,7 @@ var options120 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options121 = []Option{
+var options124 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -9976,12 +10012,12 @@ var options121 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options122 = []Option{
+var options125 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options123 = []Option{
+var options126 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -9997,7 +10033,7 @@ var options123 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options124 = []Option{
+var options127 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10013,19 +10049,19 @@ var options124 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options125 = []Option{
+var options128 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options126 = []Option{
+var options129 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options127 = []Option{
+var options130 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -10040,44 +10076,44 @@ var options127 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs128 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options119, Shared: [][]Option{options118}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options121, Shared: [][]Option{options118}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options121, Shared: [][]Option{options118}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options122, Shared: [][]Option{options118}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options123, Here: true},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options124},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options125, Shared: [][]Option{options118}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options118}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options118}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options126, Shared: [][]Option{options118}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options127, Shared: [][]Option{options118}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options120, Shared: [][]Option{options118}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options118}},
+var subs131 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options122, Shared: [][]Option{options121}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options124, Shared: [][]Option{options121}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options124, Shared: [][]Option{options121}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options125, Shared: [][]Option{options121}},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options126, Here: true},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options127},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options128, Shared: [][]Option{options121}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options121}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options121}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options129, Shared: [][]Option{options121}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options130, Shared: [][]Option{options121}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
 }
 
-var options129 = []Option{
+var options132 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -10098,7 +10134,7 @@ var options129 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options130 = []Option{
+var options133 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -10160,7 +10196,7 @@ var options130 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options131 = []Option{
+var options134 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -10177,7 +10213,7 @@ var options131 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options132 = []Option{
+var options135 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -10207,11 +10243,11 @@ var options132 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffDir},
 }
 
-var options133 = []Option{
+var options136 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
-	{Names: names{"-k"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k"}, Value: Required, Effect: EffRead},
 	{Names: names{"-m"}},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-q"}, Value: Required},
@@ -10228,7 +10264,7 @@ var options133 = []Option{
 	{Names: names{"+"}},
 }
 
-var options134 = []Option{
+var options137 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -10287,18 +10323,18 @@ var options134 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options135 = []Option{
+var options138 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options136 = []Option{
+var options139 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs137 = []Program{
+var subs140 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -10313,15 +10349,15 @@ var subs137 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options136},
+	{Name: "status", Path: names{"status"}, Options: options139},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options138 = []Option{
+var options141 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options139 = []Option{
+var options142 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -10330,13 +10366,13 @@ var options139 = []Option{
 	{Names: names{"+"}},
 }
 
-var options140 = []Option{
+var options143 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options141 = []Option{
+var options144 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -10353,7 +10389,7 @@ var options141 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options142 = []Option{
+var options145 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -10387,7 +10423,7 @@ var options142 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options143 = []Option{
+var options146 = []Option{
 	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10402,12 +10438,12 @@ var options143 = []Option{
 	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
 }
 
-var subs144 = []Program{
+var subs147 = []Program{
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 }
 
-var options145 = []Option{
+var options148 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -10416,7 +10452,7 @@ var options145 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options146 = []Option{
+var options149 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -10431,13 +10467,13 @@ var options146 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options147 = []Option{
+var options150 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options148 = []Option{
+var options151 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required},
@@ -10449,7 +10485,7 @@ var options148 = []Option{
 	{Names: names{"--cpuset-cpus"}, Value: Required},
 	{Names: names{"--cpuset-mems"}, Value: Required},
 	{Names: names{"--disable-content-trust"}},
-	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--force-rm"}},
 	{Names: names{"--iidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--isolation"}, Value: Required},
@@ -10489,24 +10525,24 @@ var options148 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options149 = []Option{
+var options152 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs150 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options148},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options149},
+var subs153 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options151},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options152},
 }
 
-var options151 = []Option{
+var options154 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options152 = []Option{
+var options155 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -10543,7 +10579,7 @@ var options152 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options153 = []Option{
+var options156 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -10554,49 +10590,49 @@ var options153 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs154 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options152},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options152},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options153},
+var subs157 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options155},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options155},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
 }
 
-var options155 = []Option{
+var options158 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 	{Names: names{"--leave-running"}},
 }
 
-var options156 = []Option{
+var options159 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 }
 
-var subs157 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options155},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options156},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options156},
+var subs160 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options158},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options159},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options159},
 }
 
-var options158 = []Option{
+var options161 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options159 = []Option{
+var options162 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -10613,7 +10649,7 @@ var options159 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options160 = []Option{
+var options163 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -10629,21 +10665,21 @@ var options160 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options161 = []Option{
+var options164 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options162 = []Option{
+var options165 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options163 = []Option{
+var options166 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -10655,7 +10691,7 @@ var options163 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options164 = []Option{
+var options167 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -10666,7 +10702,7 @@ var options164 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options165 = []Option{
+var options168 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10677,7 +10713,7 @@ var options165 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options166 = []Option{
+var options169 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -10704,7 +10740,7 @@ var options166 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options167 = []Option{
+var options170 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -10736,76 +10772,76 @@ var options167 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs168 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options161, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options167, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options162, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options163, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options164, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options166, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options167, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options165, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options160, Workdir: true},
+var subs171 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options164, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options170, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options165, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options166, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options167, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options169, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options170, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
 }
 
-var options169 = []Option{
+var options172 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options170 = []Option{
+var options173 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options171 = []Option{
+var options174 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs172 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options169},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options170},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options171},
+var subs175 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options172},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options173},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options174},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options173 = []Option{
+var options176 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options174 = []Option{
+var options177 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -10909,7 +10945,7 @@ var options174 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options175 = []Option{
+var options178 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -10921,20 +10957,20 @@ var options175 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options176 = []Option{
+var options179 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options177 = []Option{
+var options180 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options178 = []Option{
+var options181 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options179 = []Option{
+var options182 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -10943,7 +10979,7 @@ var options179 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options180 = []Option{
+var options183 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10954,23 +10990,23 @@ var options180 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options181 = []Option{
+var options184 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options182 = []Option{
+var options185 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options183 = []Option{
+var options186 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options184 = []Option{
+var options187 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11077,7 +11113,7 @@ var options184 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options185 = []Option{
+var options188 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -11085,14 +11121,14 @@ var options185 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options186 = []Option{
+var options189 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options187 = []Option{
+var options190 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -11109,83 +11145,83 @@ var options187 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs188 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options147},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options158},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options173},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options174, Ends: true},
+var subs191 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options150},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options161},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options176},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options177, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options175, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options176},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options177},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options178},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options180},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options179},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options180},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options178, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options179},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options180},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options181},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options183},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options182},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options183},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options181},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options180},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options183},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options184},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options183},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options186},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options182},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options183},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options184, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options185},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options186},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options182},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options185},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options186},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options187, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options188},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options189},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options185},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options187},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options190},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options189 = []Option{
+var options192 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options190 = []Option{
+var options193 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options191 = []Option{
+var options194 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options192 = []Option{
+var options195 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options193 = []Option{
+var options196 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs194 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options189},
+var subs197 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options192},
 	{Name: "export", Style: Exact, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options190},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options191},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options191},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options192},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options192},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options193},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options194},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options194},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options195},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options195},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options193},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options196},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options195 = []Option{
+var options198 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options196 = []Option{
+var options199 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -11193,24 +11229,24 @@ var options196 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options197 = []Option{
+var options200 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options198 = []Option{
+var options201 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options199 = []Option{
+var options202 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options200 = []Option{
+var options203 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -11220,60 +11256,60 @@ var options200 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options201 = []Option{
+var options204 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options202 = []Option{
+var options205 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options203 = []Option{
+var options206 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options204 = []Option{
+var options207 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs205 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options148},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options196},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options197},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options198},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options200},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options199},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options200},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options201},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options202},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options202},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options203},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options203},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options204},
+var subs208 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options151},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options199},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options200},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options201},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options203},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options202},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options203},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options204},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options205},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options205},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options206},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options206},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options207},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options206 = []Option{
+var options209 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options207 = []Option{
+var options210 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options208 = []Option{
+var options211 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -11281,30 +11317,30 @@ var options208 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options209 = []Option{
+var options212 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options210 = []Option{
+var options213 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options211 = []Option{
+var options214 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs212 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options208},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options209},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options210},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options211},
+var subs215 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options211},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options212},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options213},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options214},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options213 = []Option{
+var options216 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -11314,7 +11350,7 @@ var options213 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options214 = []Option{
+var options217 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -11334,31 +11370,31 @@ var options214 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options215 = []Option{
+var options218 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options216 = []Option{
+var options219 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs217 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options213},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options214},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options192},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options215},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options216},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options216},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options181},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options192},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options192},
+var subs220 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options216},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options217},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options195},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options218},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options219},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options219},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options184},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options195},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options195},
 }
 
-var options218 = []Option{
+var options221 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -11366,82 +11402,82 @@ var options218 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options219 = []Option{
+var options222 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs220 = []Program{
+var subs223 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options170},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options171},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options173},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options174},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options218},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options192},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options219},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options221},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options195},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options222},
 }
 
-var options221 = []Option{
+var options224 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options222 = []Option{
+var options225 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options223 = []Option{
+var options226 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options224 = []Option{
+var options227 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options225 = []Option{
+var options228 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs226 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options221},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options192},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options222},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options190},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options223},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options216},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options224},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options192},
+var subs229 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options224},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options195},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options225},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options193},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options226},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options219},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options227},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options195},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options225},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options228},
 }
 
-var options227 = []Option{
+var options230 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options228 = []Option{
+var options231 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs229 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options228},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options170},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options171},
+var subs232 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options231},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options173},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options174},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options230 = []Option{
+var options233 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -11517,7 +11553,7 @@ var options230 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options231 = []Option{
+var options234 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -11529,16 +11565,16 @@ var options231 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options232 = []Option{
+var options235 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options233 = []Option{
+var options236 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options234 = []Option{
+var options237 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -11633,24 +11669,24 @@ var options234 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs235 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options230},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options170},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options231},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options171},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options218},
+var subs238 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options233},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options173},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options234},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options174},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options221},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options232},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options233},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options234},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options235},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options236},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options237},
 }
 
-var options236 = []Option{
+var options239 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options237 = []Option{
+var options240 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -11659,20 +11695,20 @@ var options237 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options238 = []Option{
+var options241 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs239 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options236},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options237},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options238},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options218},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options233},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options171},
+var subs242 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options239},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options240},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options241},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options221},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options236},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options174},
 }
 
-var options240 = []Option{
+var options243 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required},
 	{Names: names{"--ca-key"}, Value: Required},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -11682,7 +11718,7 @@ var options240 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options241 = []Option{
+var options244 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -11700,7 +11736,7 @@ var options241 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options242 = []Option{
+var options245 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -11708,12 +11744,12 @@ var options242 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options243 = []Option{
+var options246 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options244 = []Option{
+var options247 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -11723,57 +11759,57 @@ var options244 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs245 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options240},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options241},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options242},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options243},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options192},
+var subs248 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options243},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options244},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options245},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options246},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options195},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options243},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options244},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options246},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options247},
 }
 
-var options246 = []Option{
+var options249 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options247 = []Option{
+var options250 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs248 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options246},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options195},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options190},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options247},
+var subs251 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options249},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options198},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options193},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options250},
 }
 
-var options249 = []Option{
+var options252 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options250 = []Option{
+var options253 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options251 = []Option{
+var options254 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs252 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options249},
+var subs255 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options252},
 	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options250},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options251},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options253},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options254},
 	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
 }
 
-var options253 = []Option{
+var options256 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -11789,91 +11825,91 @@ var options253 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options254 = []Option{
+var options257 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options255 = []Option{
+var options258 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs256 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options253},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options190},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options254},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options254},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options201},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options192},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options192},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options255},
+var subs259 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options256},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options193},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options257},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options257},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options204},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options195},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options195},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options258},
 }
 
-var subs257 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options147},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options148},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs150},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options151, Subs: subs154},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs157},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options158},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options159, Subs: subs168, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs172},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs188},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs194},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options173},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options174, Ends: true},
+var subs260 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options150},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options151},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs153},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options154, Subs: subs157},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs160},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options161},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options162, Subs: subs171, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs175},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs191},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs197},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options176},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options177, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options195},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options175, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options176},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options196},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs205},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options200},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options197},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options190},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options206},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options178},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options199},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options207},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options198},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options178, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options179},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options199},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs208},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options203},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options200},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options193},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options209},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options181},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options202},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options210},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options179},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs212},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs217},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs220},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options182},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs215},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs220},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs223},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs226},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs229},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options180},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options202},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options202},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options183},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options205},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options205},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options182},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options183},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options203},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options184, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options204},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options227},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs229},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs235},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs239},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options185},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options186},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options182},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs245},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs248},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options185},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options186},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options206},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options187, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options207},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options230},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs232},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs238},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs242},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options188},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options189},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options185},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs248},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs251},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs252},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs255},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options187},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options190},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs256},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options190},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options193},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs259},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options258 = []Option{
+var options261 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -11895,47 +11931,47 @@ var options258 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs259 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options161, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options167, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options162, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options163, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options164, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options166, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options167, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options165, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options160, Workdir: true},
+var subs262 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options164, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options170, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options165, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options166, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options167, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options169, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options170, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
 }
 
-var options260 = []Option{
+var options263 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -11954,7 +11990,7 @@ var options260 = []Option{
 	{Names: names{"-O", "--to-stdout"}},
 }
 
-var options261 = []Option{
+var options264 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -11965,7 +12001,7 @@ var options261 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options262 = []Option{
+var options265 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -11979,7 +12015,7 @@ var options262 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options263 = []Option{
+var options266 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12001,7 +12037,7 @@ var options263 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options264 = []Option{
+var options267 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -12015,7 +12051,7 @@ var options264 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options265 = []Option{
+var options268 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12036,10 +12072,10 @@ var options265 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs266 = []Program{
+var subs269 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options263, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options263, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options266, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -12047,21 +12083,21 @@ var subs266 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options263, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options266, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options263, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options266, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options263, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options266, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options263, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options264, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options267, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options265, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options268, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -12069,7 +12105,7 @@ var subs266 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options267 = []Option{
+var options270 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12145,7 +12181,7 @@ var options267 = []Option{
 	{Names: names{"--triggers"}},
 }
 
-var options268 = []Option{
+var options271 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12161,7 +12197,7 @@ var options268 = []Option{
 	{Names: names{"-?", "--help"}},
 }
 
-var options269 = []Option{
+var options272 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -12190,7 +12226,7 @@ var options269 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options270 = []Option{
+var options273 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -12204,14 +12240,14 @@ var options270 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options271 = []Option{
+var options274 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options272 = []Option{
+var options275 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12220,7 +12256,7 @@ var options272 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options273 = []Option{
+var options276 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12232,7 +12268,7 @@ var options273 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffRun},
 }
 
-var options274 = []Option{
+var options277 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12250,13 +12286,13 @@ var options274 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options275 = []Option{
+var options278 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options276 = []Option{
+var options279 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -12313,7 +12349,7 @@ var options276 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options277 = []Option{
+var options280 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -12370,13 +12406,13 @@ var options277 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options278 = []Option{
+var options281 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options279 = []Option{
+var options282 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -12384,7 +12420,7 @@ var options279 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options280 = []Option{
+var options283 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -12396,13 +12432,13 @@ var options280 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options281 = []Option{
+var options284 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options282 = []Option{
+var options285 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -12458,7 +12494,7 @@ var options282 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options283 = []Option{
+var options286 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -12466,7 +12502,7 @@ var options283 = []Option{
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
 }
 
-var options284 = []Option{
+var options287 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -12475,7 +12511,7 @@ var options284 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options285 = []Option{
+var options288 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -12536,7 +12572,7 @@ var options285 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options286 = []Option{
+var options289 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -12634,7 +12670,7 @@ var options286 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options287 = []Option{
+var options290 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -12668,7 +12704,7 @@ var options287 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options288 = []Option{
+var options291 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -12779,7 +12815,7 @@ var options288 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options289 = []Option{
+var options292 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -12792,13 +12828,13 @@ var options289 = []Option{
 	{Names: names{"--profile-startup"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-P", "--private"}},
 	{Names: names{"--print-rusage-self"}},
-	{Names: names{"--print-debug-categories"}},
-	{Names: names{"-v", "--version"}},
+	{Names: names{"--print-debug-categories"}, Effect: EffPattern},
+	{Names: names{"-v", "--version"}, Effect: EffPattern},
 	{Names: names{"-f", "--features"}, Value: Required},
-	{Names: names{"-h", "--help"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options290 = []Option{
+var options293 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -12813,7 +12849,7 @@ var options290 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options291 = []Option{
+var options294 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -12824,7 +12860,7 @@ var options291 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options292 = []Option{
+var options295 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -12834,12 +12870,12 @@ var options292 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs293 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options292, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options292, Ends: true},
+var subs296 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options295, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options295, Ends: true},
 }
 
-var options294 = []Option{
+var options297 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -12847,7 +12883,7 @@ var options294 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options295 = []Option{
+var options298 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -12912,7 +12948,7 @@ var options295 = []Option{
 	{Names: names{"--types"}, Value: Required},
 }
 
-var options296 = []Option{
+var options299 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -12928,7 +12964,7 @@ var options296 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options297 = []Option{
+var options300 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -12948,7 +12984,7 @@ var options297 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options298 = []Option{
+var options301 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -12982,7 +13018,7 @@ var options298 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options299 = []Option{
+var options302 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -13058,7 +13094,7 @@ var options299 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options300 = []Option{
+var options303 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -13181,7 +13217,7 @@ var options300 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options301 = []Option{
+var options304 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13221,7 +13257,7 @@ var options301 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options302 = []Option{
+var options305 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -13253,13 +13289,13 @@ var options302 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options303 = []Option{
+var options306 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options304 = []Option{
+var options307 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -13284,73 +13320,73 @@ var options304 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs305 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+var subs308 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options304, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
 }
 
-var options306 = []Option{
+var options309 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options307 = []Option{
+var options310 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options308 = []Option{
+var options311 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs309 = []Program{
+var subs312 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options308, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options311, Special: "gh"},
 }
 
-var options310 = []Option{
+var options313 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -13368,7 +13404,7 @@ var options310 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options311 = []Option{
+var options314 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -13376,30 +13412,30 @@ var options311 = []Option{
 	{Names: names{"--with-token"}},
 }
 
-var options312 = []Option{
+var options315 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options313 = []Option{
+var options316 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options314 = []Option{
+var options317 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}},
 }
 
-var subs315 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options311, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options312, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options313, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options312, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options314, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options312, Special: "gh"},
+var subs318 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options314, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options315, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options316, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options315, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options317, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options315, Special: "gh"},
 }
 
-var options316 = []Option{
+var options319 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -13408,12 +13444,12 @@ var options316 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options317 = []Option{
+var options320 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options318 = []Option{
+var options321 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -13424,26 +13460,26 @@ var options318 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs319 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options317, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options318, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options318, Special: "gh"},
+var subs322 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options320, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options321, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options321, Special: "gh"},
 }
 
-var options320 = []Option{
+var options323 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options321 = []Option{
+var options324 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}},
 }
 
-var options322 = []Option{
+var options325 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -13455,7 +13491,7 @@ var options322 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options323 = []Option{
+var options326 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -13463,17 +13499,17 @@ var options323 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options324 = []Option{
+var options327 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options325 = []Option{
+var options328 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options326 = []Option{
+var options329 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13482,19 +13518,19 @@ var options326 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options327 = []Option{
+var options330 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options328 = []Option{
+var options331 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options329 = []Option{
+var options332 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -13503,60 +13539,60 @@ var options329 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options330 = []Option{
+var options333 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs331 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options320, Special: "gh"},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options321, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options322, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options323, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options324, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options325, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options326, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options327, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options328, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options325, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options329, Ends: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options330, Special: "gh"},
-}
-
-var subs332 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options325, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options325, Special: "gh"},
-}
-
-var options333 = []Option{
-	{Names: names{"-s", "--shell"}, Value: Required},
-}
-
-var options334 = []Option{
-	{Names: names{"-h", "--host"}, Value: Required},
+var subs334 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options323, Special: "gh"},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options324, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options325, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options326, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options327, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options328, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options329, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options330, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options331, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options328, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options332, Ends: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options333, Special: "gh"},
 }
 
 var subs335 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options334, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options334, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options334, Special: "gh"},
+	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options328, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options328, Special: "gh"},
 }
 
 var options336 = []Option{
+	{Names: names{"-s", "--shell"}, Value: Required},
+}
+
+var options337 = []Option{
+	{Names: names{"-h", "--host"}, Value: Required},
+}
+
+var subs338 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options337, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options337, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options337, Special: "gh"},
+}
+
+var options339 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options337 = []Option{
+var options340 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options338 = []Option{
+var options341 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 }
 
-var options339 = []Option{
+var options342 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -13568,72 +13604,72 @@ var options339 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options340 = []Option{
+var options343 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 }
 
-var subs341 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options336, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options337, Special: "gh"},
+var subs344 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options339, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options340, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options338, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options341, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options339, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options340, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options342, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options343, Special: "gh"},
 }
 
-var options342 = []Option{
+var options345 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options343 = []Option{
+var options346 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 }
 
-var options344 = []Option{
+var options347 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options345 = []Option{
+var options348 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs346 = []Program{
+var subs349 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options342, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options345, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options343, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options344, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options344, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options342, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options345, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options346, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options347, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options347, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options345, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options348, Special: "gh"},
 }
 
-var subs347 = []Program{
+var subs350 = []Program{
 	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options250, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options253, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options348 = []Option{
+var options351 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options349 = []Option{
+var options352 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--edit-last"}},
@@ -13641,7 +13677,7 @@ var options349 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options350 = []Option{
+var options353 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -13653,7 +13689,7 @@ var options350 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options351 = []Option{
+var options354 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -13661,7 +13697,7 @@ var options351 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options352 = []Option{
+var options355 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13674,7 +13710,7 @@ var options352 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options353 = []Option{
+var options356 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13690,21 +13726,21 @@ var options353 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options354 = []Option{
+var options357 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options355 = []Option{
+var options358 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options356 = []Option{
+var options359 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options357 = []Option{
+var options360 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13712,39 +13748,39 @@ var options357 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs358 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options348, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options349, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options350, Special: "gh"},
+var subs361 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options351, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options352, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options353, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options351, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options352, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options353, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options354, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options353, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options350, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options354, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options355, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options356, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options357, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options356, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options353, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options355, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options356, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options358, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options359, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options357, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options360, Special: "gh"},
 }
 
-var options359 = []Option{
+var options362 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options360 = []Option{
+var options363 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options361 = []Option{
+var options364 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13755,35 +13791,35 @@ var options361 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs362 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options192, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options359, Special: "gh"},
+var subs365 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options195, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options362, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options360, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options361, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options361, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options363, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options364, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options364, Special: "gh"},
 }
 
-var options363 = []Option{
+var options366 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options364 = []Option{
+var options367 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options365 = []Option{
+var options368 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options366 = []Option{
+var options369 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13801,14 +13837,14 @@ var options366 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options367 = []Option{
+var options370 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options368 = []Option{
+var options371 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13824,7 +13860,7 @@ var options368 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options369 = []Option{
+var options372 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13841,7 +13877,7 @@ var options369 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options370 = []Option{
+var options373 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13855,7 +13891,7 @@ var options370 = []Option{
 	{Names: names{"-t", "--subject"}, Value: Required},
 }
 
-var options371 = []Option{
+var options374 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffInput},
@@ -13863,36 +13899,36 @@ var options371 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options372 = []Option{
+var options375 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs373 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options363, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options364, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options365, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options363, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options349, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options366, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options367, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options368, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options369, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options354, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options369, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options370, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options366, Special: "gh"},
+var subs376 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options366, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options367, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options368, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options366, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options352, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options369, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options370, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options371, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options372, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options357, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options372, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options373, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options369, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options355, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options371, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options372, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options358, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options374, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options375, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options357, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options360, Special: "gh"},
 }
 
-var options374 = []Option{
+var options377 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -13924,29 +13960,29 @@ var options374 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs375 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options374, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options374, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options374, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options374, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options374, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options374, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options374, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options374, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options374, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options374, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options374, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options374, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options374, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options374, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options374, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options374, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options374, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options374, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options374, Special: "gh"},
+var subs378 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options377, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options377, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options377, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options377, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options377, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options377, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options377, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options377, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options377, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options377, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options377, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options377, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options377, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options377, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options377, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options377, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options377, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options377, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options377, Special: "gh"},
 }
 
-var options376 = []Option{
+var options379 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -13960,12 +13996,12 @@ var options376 = []Option{
 	{Names: names{"--verify-tag"}},
 }
 
-var options377 = []Option{
+var options380 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options378 = []Option{
+var options381 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -13974,7 +14010,7 @@ var options378 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options379 = []Option{
+var options382 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -13986,44 +14022,44 @@ var options379 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options380 = []Option{
+var options383 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options381 = []Option{
+var options384 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options382 = []Option{
+var options385 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs383 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options376, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options377, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options378, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options379, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options380, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options380, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options376, Special: "gh"},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options381, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options382, Special: "gh"},
+var subs386 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options379, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options380, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options381, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options382, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options383, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options383, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options379, Special: "gh"},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options384, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options385, Special: "gh"},
 }
 
-var subs384 = []Program{
-	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options250, Special: "gh"},
+var subs387 = []Program{
+	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options253, Special: "gh"},
 }
 
-var options385 = []Option{
+var options388 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 }
 
-var options386 = []Option{
+var options389 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -14042,7 +14078,7 @@ var options386 = []Option{
 	{Names: names{"-p", "--template"}, Value: Required},
 }
 
-var options387 = []Option{
+var options390 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -14063,7 +14099,7 @@ var options387 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options388 = []Option{
+var options391 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -14072,7 +14108,7 @@ var options388 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options389 = []Option{
+var options392 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14085,18 +14121,18 @@ var options389 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options390 = []Option{
+var options393 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options391 = []Option{
+var options394 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options392 = []Option{
+var options395 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14104,35 +14140,35 @@ var options392 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs393 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options250, Special: "gh"},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options385, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options386, Special: "gh"},
+var subs396 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options253, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options388, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options389, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
 	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options387, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options388, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options389, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options389, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options386, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options250, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options390, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options391, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options392, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options390, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options391, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options392, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options392, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options389, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options253, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options393, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options394, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options395, Special: "gh"},
 }
 
-var options394 = []Option{
+var options397 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs395 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options394, Special: "gh"},
+var subs398 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options397, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Special: "gh"},
 }
 
-var options396 = []Option{
+var options399 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -14140,13 +14176,13 @@ var options396 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options397 = []Option{
+var options400 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options398 = []Option{
+var options401 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14156,13 +14192,13 @@ var options398 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options399 = []Option{
+var options402 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options400 = []Option{
+var options403 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -14173,22 +14209,22 @@ var options400 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options401 = []Option{
+var options404 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs402 = []Program{
+var subs405 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options397, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options398, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options398, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options399, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options400, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options401, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options400, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options401, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options401, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options402, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options403, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options404, Special: "gh"},
 }
 
-var options403 = []Option{
+var options406 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -14212,7 +14248,7 @@ var options403 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options404 = []Option{
+var options407 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14250,7 +14286,7 @@ var options404 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options405 = []Option{
+var options408 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14296,7 +14332,7 @@ var options405 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options406 = []Option{
+var options409 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -14323,21 +14359,21 @@ var options406 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs407 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options403, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options404, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options405, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options406, Special: "gh"},
+var subs410 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options406, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options407, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options408, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options409, Special: "gh"},
 }
 
-var options408 = []Option{
+var options411 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options409 = []Option{
+var options412 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -14349,94 +14385,94 @@ var options409 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs410 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options408, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options408, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options408, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options408, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options409, Special: "gh"},
+var subs413 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options411, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options411, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options411, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options411, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options412, Special: "gh"},
 }
 
-var options411 = []Option{
+var options414 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs412 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options411, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options250, Special: "gh"},
+var subs415 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options414, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options253, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options413 = []Option{
+var options416 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options414 = []Option{
+var options417 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options415 = []Option{
+var options418 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 }
 
-var options416 = []Option{
+var options419 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs417 = []Program{
+var subs420 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options414, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options414, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options415, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options416, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options417, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options417, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options418, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options419, Special: "gh"},
 }
 
-var subs418 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs309, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options310, Special: "gh"},
+var subs421 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs312, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options313, Special: "gh"},
 	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
 	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs315, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options316, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs319, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs331, Special: "gh"},
-	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs332, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options333, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs335, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs318, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options319, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs322, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs334, Special: "gh"},
+	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs335, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options336, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs338, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs331, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs341, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs341, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs341, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs346, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs347, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs358, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs362, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs334, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs349, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs350, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs361, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs365, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs373, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs375, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs383, Special: "gh"},
-	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs384, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs393, Special: "gh"},
-	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs395, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options396, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options396, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs402, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs407, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs410, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs412, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options413, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs417, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs376, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs378, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs386, Special: "gh"},
+	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs387, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs396, Special: "gh"},
+	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs398, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options399, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options399, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs405, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs410, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs413, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs415, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options416, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs420, Special: "gh"},
 }
 
-var options419 = []Option{
+var options422 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -14465,7 +14501,7 @@ var options419 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options420 = []Option{
+var options423 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -14487,7 +14523,7 @@ var options420 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options421 = []Option{
+var options424 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -14528,7 +14564,7 @@ var options421 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options422 = []Option{
+var options425 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14542,7 +14578,7 @@ var options422 = []Option{
 	{Names: names{"--line-porcelain"}},
 	{Names: names{"--incremental"}},
 	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--contents"}, Value: Required, Effect: EffInput},
+	{Names: names{"--contents"}, Value: Required, Effect: EffRead},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--progress"}},
 	{Names: names{"--no-progress"}},
@@ -14555,7 +14591,7 @@ var options422 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options423 = []Option{
+var options426 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -14582,12 +14618,12 @@ var options423 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--recount"}},
-	{Names: names{"--directory"}, Value: Required},
-	{Names: names{"--unsafe-paths"}},
+	{Names: names{"--directory"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--unsafe-paths"}, Effect: EffUnproven},
 	{Names: names{"--allow-empty"}},
 }
 
-var options424 = []Option{
+var options427 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14600,14 +14636,14 @@ var options424 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options425 = []Option{
+var options428 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs426 = []Program{
+var subs429 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -14619,13 +14655,13 @@ var subs426 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options428, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options427 = []Option{
+var options430 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14639,7 +14675,7 @@ var options427 = []Option{
 	{Names: names{"--line-porcelain"}},
 	{Names: names{"--incremental"}},
 	{Names: names{"--encoding"}, Value: Required},
-	{Names: names{"--contents"}, Value: Required, Effect: EffInput},
+	{Names: names{"--contents"}, Value: Required, Effect: EffRead},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--progress"}},
 	{Names: names{"--no-progress"}},
@@ -14660,7 +14696,7 @@ var options427 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options428 = []Option{
+var options431 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -14698,13 +14734,13 @@ var options428 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options429 = []Option{
+var options432 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options430 = []Option{
+var options433 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -14712,19 +14748,19 @@ var options430 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options431 = []Option{
+var options434 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs432 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options430, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options431, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options431, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options431, Workdir: true, Special: "git"},
+var subs435 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
 }
 
-var options433 = []Option{
+var options436 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -14745,14 +14781,14 @@ var options433 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options434 = []Option{
+var options437 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
 }
 
-var options435 = []Option{
+var options438 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -14761,7 +14797,7 @@ var options435 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options436 = []Option{
+var options439 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -14786,7 +14822,7 @@ var options436 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options437 = []Option{
+var options440 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -14800,11 +14836,11 @@ var options437 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options438 = []Option{
+var options441 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options439 = []Option{
+var options442 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -14826,7 +14862,7 @@ var options439 = []Option{
 	{Names: names{"--abort"}},
 }
 
-var options440 = []Option{
+var options443 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -14837,7 +14873,7 @@ var options440 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options441 = []Option{
+var options444 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -14882,10 +14918,10 @@ var options441 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options442 = []Option{
+var options445 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
-	{Names: names{"-t", "--template"}, Value: Required, Effect: EffInput},
+	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-C", "--reuse-message"}, Value: Required},
@@ -14925,7 +14961,7 @@ var options442 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options443 = []Option{
+var options446 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -14942,7 +14978,7 @@ var options443 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options444 = []Option{
+var options447 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -14950,7 +14986,7 @@ var options444 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options445 = []Option{
+var options448 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -14989,7 +15025,7 @@ var options445 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options446 = []Option{
+var options449 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -14997,7 +15033,7 @@ var options446 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options447 = []Option{
+var options450 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15012,7 +15048,7 @@ var options447 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options448 = []Option{
+var options451 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15026,24 +15062,24 @@ var options448 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs449 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options446, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options448, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options448, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options448, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options448, Workdir: true, Special: "git"},
+var subs452 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options449, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
 }
 
-var options450 = []Option{
+var options453 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options451 = []Option{
+var options454 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -15060,13 +15096,13 @@ var options451 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options452 = []Option{
+var options455 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options453 = []Option{
+var options456 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -15077,7 +15113,7 @@ var options453 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options454 = []Option{
+var options457 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -15178,7 +15214,7 @@ var options454 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options455 = []Option{
+var options458 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -15201,7 +15237,7 @@ var options455 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options456 = []Option{
+var options459 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -15218,7 +15254,7 @@ var options456 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options457 = []Option{
+var options460 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -15238,7 +15274,7 @@ var options457 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options458 = []Option{
+var options461 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -15286,7 +15322,7 @@ var options458 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options459 = []Option{
+var options462 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15305,7 +15341,7 @@ var options459 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options460 = []Option{
+var options463 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -15322,7 +15358,7 @@ var options460 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options461 = []Option{
+var options464 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -15359,7 +15395,7 @@ var options461 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options462 = []Option{
+var options465 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -15369,7 +15405,7 @@ var options462 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options463 = []Option{
+var options466 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -15388,12 +15424,12 @@ var options463 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options464 = []Option{
+var options467 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options465 = []Option{
+var options468 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -15438,7 +15474,7 @@ var options465 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options466 = []Option{
+var options469 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -15558,7 +15594,7 @@ var options466 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options467 = []Option{
+var options470 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -15576,7 +15612,7 @@ var options467 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options468 = []Option{
+var options471 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -15587,7 +15623,7 @@ var options468 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options469 = []Option{
+var options472 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -15637,7 +15673,7 @@ var options469 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options470 = []Option{
+var options473 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -15647,7 +15683,7 @@ var options470 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options471 = []Option{
+var options474 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -15661,7 +15697,7 @@ var options471 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options472 = []Option{
+var options475 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -15680,7 +15716,7 @@ var options472 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options473 = []Option{
+var options476 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -15691,7 +15727,7 @@ var options473 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options474 = []Option{
+var options477 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -15705,14 +15741,14 @@ var options474 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options475 = []Option{
+var options478 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
 }
 
-var options476 = []Option{
+var options479 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -15743,7 +15779,7 @@ var options476 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options477 = []Option{
+var options480 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -15756,7 +15792,7 @@ var options477 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options478 = []Option{
+var options481 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -15770,7 +15806,7 @@ var options478 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options479 = []Option{
+var options482 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -15782,7 +15818,7 @@ var options479 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options480 = []Option{
+var options483 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -15791,7 +15827,7 @@ var options480 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options481 = []Option{
+var options484 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -15799,7 +15835,7 @@ var options481 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options482 = []Option{
+var options485 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15832,7 +15868,7 @@ var options482 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options483 = []Option{
+var options486 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -15840,7 +15876,7 @@ var options483 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options484 = []Option{
+var options487 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -15854,7 +15890,7 @@ var options484 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options485 = []Option{
+var options488 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -15862,7 +15898,7 @@ var options485 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options486 = []Option{
+var options489 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -15872,14 +15908,14 @@ var options486 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options487 = []Option{
+var options490 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options488 = []Option{
+var options491 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15891,7 +15927,7 @@ var options488 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options489 = []Option{
+var options492 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -15915,7 +15951,7 @@ var options489 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options490 = []Option{
+var options493 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -15958,7 +15994,7 @@ var options490 = []Option{
 	{Names: names{"--delta-islands"}},
 }
 
-var options491 = []Option{
+var options494 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -16014,7 +16050,7 @@ var options491 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options492 = []Option{
+var options495 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -16048,7 +16084,7 @@ var options492 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options493 = []Option{
+var options496 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -16057,7 +16093,7 @@ var options493 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options494 = []Option{
+var options497 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -16075,7 +16111,7 @@ var options494 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options495 = []Option{
+var options498 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16122,7 +16158,7 @@ var options495 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options496 = []Option{
+var options499 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -16134,19 +16170,19 @@ var options496 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs497 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options496, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options496, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
+var subs500 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options499, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options499, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
 }
 
-var options498 = []Option{
+var options501 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options499 = []Option{
+var options502 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -16155,7 +16191,7 @@ var options499 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options500 = []Option{
+var options503 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -16168,21 +16204,21 @@ var options500 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs501 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options499, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options500, Workdir: true, Special: "git"},
+var subs504 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
 }
 
-var options502 = []Option{
+var options505 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -16193,7 +16229,7 @@ var options502 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options503 = []Option{
+var options506 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -16207,7 +16243,7 @@ var options503 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options504 = []Option{
+var options507 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -16224,7 +16260,7 @@ var options504 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options505 = []Option{
+var options508 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -16244,7 +16280,7 @@ var options505 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options506 = []Option{
+var options509 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -16299,7 +16335,7 @@ var options506 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options507 = []Option{
+var options510 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -16311,7 +16347,7 @@ var options507 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options508 = []Option{
+var options511 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -16336,7 +16372,7 @@ var options508 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options509 = []Option{
+var options512 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -16350,7 +16386,7 @@ var options509 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options510 = []Option{
+var options513 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -16361,11 +16397,11 @@ var options510 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options511 = []Option{
+var options514 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 }
 
-var options512 = []Option{
+var options515 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -16384,7 +16420,7 @@ var options512 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options513 = []Option{
+var options516 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -16395,7 +16431,7 @@ var options513 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options514 = []Option{
+var options517 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -16407,7 +16443,7 @@ var options514 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options515 = []Option{
+var options518 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16420,33 +16456,33 @@ var options515 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options516 = []Option{
+var options519 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options517 = []Option{
+var options520 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs518 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options516, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options516, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options515, Workdir: true, Special: "git"},
+var subs521 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options519, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options519, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
 }
 
-var options519 = []Option{
+var options522 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -16466,12 +16502,12 @@ var options519 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options520 = []Option{
+var options523 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 }
 
-var options521 = []Option{
+var options524 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -16482,12 +16518,12 @@ var options521 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options522 = []Option{
+var options525 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options523 = []Option{
+var options526 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -16515,21 +16551,21 @@ var options523 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs524 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options521, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options522, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options523, Workdir: true, Special: "git"},
+var subs527 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options525, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
 }
 
-var options525 = []Option{
+var options528 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -16546,7 +16582,7 @@ var options525 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options526 = []Option{
+var options529 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16554,7 +16590,7 @@ var options526 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options527 = []Option{
+var options530 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16583,7 +16619,7 @@ var options527 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options528 = []Option{
+var options531 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -16591,7 +16627,7 @@ var options528 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options529 = []Option{
+var options532 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -16627,24 +16663,24 @@ var options529 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options530 = []Option{
+var options533 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options531 = []Option{
+var options534 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options532 = []Option{
+var options535 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options533 = []Option{
+var options536 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options534 = []Option{
+var options537 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -16663,72 +16699,72 @@ var options534 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options535 = []Option{
+var options538 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options536 = []Option{
+var options539 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs537 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options534, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options192, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options536, Workdir: true, Special: "git"},
+var subs540 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options537, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options195, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options195, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
 }
 
-var options538 = []Option{
+var options541 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs539 = []Program{
+var subs542 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options421, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options423, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options424, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options422, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options423, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options425, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options426, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options424, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options427, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs426, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs429, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options427, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options428, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options429, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs432, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options435, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options436, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options437, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options438, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options430, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options431, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options432, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs435, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options436, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options438, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options439, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options441, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options442, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options440, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options443, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options441, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options459, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options442, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options443, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options444, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options445, Subs: subs449, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options450, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options444, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options445, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options446, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options447, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options448, Subs: subs452, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options453, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -16738,150 +16774,150 @@ var subs539 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options451, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options452, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options453, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options455, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options456, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options454, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options455, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options456, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options459, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options457, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options460, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options458, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options459, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options460, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options461, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options461, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options462, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options463, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options464, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options463, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options464, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options465, Shared: [][]Option{options466, options454}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options467, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options467, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options468, Shared: [][]Option{options469, options457}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options470, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options468, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options469, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options472, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options470, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options471, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options473, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options474, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options472, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options473, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options473, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options475, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options476, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options476, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options474, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options477, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options475, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options476, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options478, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options480, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options481, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options482, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options483, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options484, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options478, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options479, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options480, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options481, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options482, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options483, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options484, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options486, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options487, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options485, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options486, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options489, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options489, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options490, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options492, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options490, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options493, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options491, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options492, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options494, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options495, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options493, Shared: [][]Option{options454}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options494, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options495, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options466, options454}, Subs: subs497, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options496, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options497, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options498, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options469, options457}, Subs: subs500, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options498, Subs: subs501, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options501, Subs: subs504, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options505, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options503, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options504, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options505, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options508, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options509, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options442, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options510, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options508, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options509, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options512, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options510, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options511, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options512, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options513, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options514, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options514, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options420, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options423, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options515, Subs: subs518, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options520, Subs: subs524, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options518, Subs: subs521, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options522, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options523, Subs: subs527, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options525, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options526, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options527, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options528, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options529, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options530, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options530, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options532, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options533, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options534, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options533, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options536, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options475, Shared: [][]Option{options466, options454}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs537, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options538, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options478, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs540, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options541, Workdir: true, Special: "git"},
 }
 
-var options540 = []Option{
+var options543 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options541 = []Option{
+var options544 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options542 = []Option{
+var options545 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -16916,7 +16952,7 @@ var options542 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options543 = []Option{
+var options546 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -16925,7 +16961,7 @@ var options543 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options544 = []Option{
+var options547 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -16935,37 +16971,37 @@ var options544 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options545 = []Option{
+var options548 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options546 = []Option{
+var options549 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options547 = []Option{
+var options550 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options548 = []Option{
+var options551 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options549 = []Option{
+var options552 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options550 = []Option{
+var options553 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -16981,7 +17017,7 @@ var options550 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options551 = []Option{
+var options554 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -17004,7 +17040,7 @@ var options551 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options552 = []Option{
+var options555 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -17020,29 +17056,29 @@ var options552 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs553 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options551, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options552, Workdir: true, Special: "go"},
+var subs556 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options554, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
 }
 
-var options554 = []Option{
+var options557 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options555 = []Option{
+var options558 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options556 = []Option{
+var options559 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -17092,13 +17128,13 @@ var options556 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options557 = []Option{
+var options560 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options558 = []Option{
+var options561 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -17108,7 +17144,7 @@ var options558 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options559 = []Option{
+var options562 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -17151,7 +17187,7 @@ var options559 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs560 = []Program{
+var subs563 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17159,7 +17195,7 @@ var subs560 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options558, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options561, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17167,20 +17203,20 @@ var subs560 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options559, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options562, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options561 = []Option{
+var options564 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options562 = []Option{
+var options565 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -17189,7 +17225,7 @@ var options562 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options563 = []Option{
+var options566 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -17207,39 +17243,39 @@ var options563 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs564 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options563, Workdir: true, Special: "go"},
+var subs567 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
 }
 
-var subs565 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options541, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options543, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options544, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options545, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options546, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options547, Workdir: true, Special: "go"},
+var subs568 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options544, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options546, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options547, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options548, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options549, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options550, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options548, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options549, Shared: [][]Option{options542}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options549, Shared: [][]Option{options542}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options550, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs553, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options554, Shared: [][]Option{options542}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options551, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options552, Shared: [][]Option{options545}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options552, Shared: [][]Option{options545}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options553, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs556, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options557, Shared: [][]Option{options545}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options555, Shared: [][]Option{options542, options556}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options557, Subs: subs560, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options561, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options562, Shared: [][]Option{options542}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs564, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options558, Shared: [][]Option{options545, options559}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options560, Subs: subs563, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options565, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs567, Workdir: true, Special: "go"},
 }
 
-var options566 = []Option{
+var options569 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -17261,7 +17297,7 @@ var options566 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options567 = []Option{
+var options570 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -17274,14 +17310,14 @@ var options567 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options568 = []Option{
+var options571 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options569 = []Option{
+var options572 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -17289,7 +17325,7 @@ var options569 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options570 = []Option{
+var options573 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -17347,21 +17383,21 @@ var options570 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs571 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options568, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options570, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options569, Workdir: true},
+var subs574 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options571, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options573, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
 }
 
-var options572 = []Option{
+var options575 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -17412,7 +17448,7 @@ var options572 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options573 = []Option{
+var options576 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -17471,7 +17507,7 @@ var options573 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options574 = []Option{
+var options577 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -17526,7 +17562,7 @@ var options574 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options575 = []Option{
+var options578 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17552,7 +17588,7 @@ var options575 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options576 = []Option{
+var options579 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17564,7 +17600,7 @@ var options576 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options577 = []Option{
+var options580 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -17611,7 +17647,7 @@ var options577 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options578 = []Option{
+var options581 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -17647,7 +17683,7 @@ var options578 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options579 = []Option{
+var options582 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -17655,7 +17691,7 @@ var options579 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options580 = []Option{
+var options583 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -17664,7 +17700,7 @@ var options580 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options581 = []Option{
+var options584 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -17685,7 +17721,7 @@ var options581 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options582 = []Option{
+var options585 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -17701,7 +17737,7 @@ var options582 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options583 = []Option{
+var options586 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -17714,7 +17750,7 @@ var options583 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options584 = []Option{
+var options587 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -17770,7 +17806,7 @@ var options584 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options585 = []Option{
+var options588 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -17806,14 +17842,14 @@ var options585 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options586 = []Option{
+var options589 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options587 = []Option{
+var options590 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -17825,51 +17861,51 @@ var options587 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs588 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options586, Shared: [][]Option{options584}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options586, Shared: [][]Option{options584}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options582},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options587, Shared: [][]Option{options584}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options583, Shared: [][]Option{options584}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options585},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options585},
+var subs591 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options589, Shared: [][]Option{options587}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options589, Shared: [][]Option{options587}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options590, Shared: [][]Option{options587}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options588},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options588},
 }
 
-var options589 = []Option{
+var options592 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options590 = []Option{
+var options593 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -17886,7 +17922,7 @@ var options590 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options591 = []Option{
+var options594 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -17897,7 +17933,7 @@ var options591 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options592 = []Option{
+var options595 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -17922,7 +17958,7 @@ var options592 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options593 = []Option{
+var options596 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -17937,7 +17973,7 @@ var options593 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options594 = []Option{
+var options597 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -17992,7 +18028,7 @@ var options594 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options595 = []Option{
+var options598 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -18027,7 +18063,7 @@ var options595 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options596 = []Option{
+var options599 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -18038,7 +18074,7 @@ var options596 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options597 = []Option{
+var options600 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -18070,7 +18106,7 @@ var options597 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options598 = []Option{
+var options601 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -18082,7 +18118,7 @@ var options598 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options599 = []Option{
+var options602 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -18093,7 +18129,7 @@ var options599 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options600 = []Option{
+var options603 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -18126,7 +18162,7 @@ var options600 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options601 = []Option{
+var options604 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18148,7 +18184,7 @@ var options601 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options602 = []Option{
+var options605 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18159,7 +18195,7 @@ var options602 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options603 = []Option{
+var options606 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -18189,18 +18225,18 @@ var options603 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options604 = []Option{
+var options607 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs605 = []Program{
+var subs608 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options604, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -18211,11 +18247,11 @@ var subs605 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs606 = []Program{
+var subs609 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs607 = []Program{
+var subs610 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -18230,7 +18266,7 @@ var subs607 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs605},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs608},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -18239,11 +18275,11 @@ var subs607 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs606},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs609},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options608 = []Option{
+var options611 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -18264,7 +18300,7 @@ var options608 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options609 = []Option{
+var options612 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -18321,7 +18357,7 @@ var options609 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options610 = []Option{
+var options613 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -18354,7 +18390,7 @@ var options610 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options611 = []Option{
+var options614 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -18464,7 +18500,7 @@ var options611 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options612 = []Option{
+var options615 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -18490,7 +18526,7 @@ var options612 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs613 = []Program{
+var subs616 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -18542,7 +18578,7 @@ var subs613 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options614 = []Option{
+var options617 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18551,7 +18587,7 @@ var options614 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options615 = []Option{
+var options618 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18567,7 +18603,7 @@ var options615 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options616 = []Option{
+var options619 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18640,7 +18676,7 @@ var options616 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options617 = []Option{
+var options620 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18676,7 +18712,7 @@ var options617 = []Option{
 	{Names: names{"-b", "--binary"}},
 }
 
-var options618 = []Option{
+var options621 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18687,7 +18723,7 @@ var options618 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options619 = []Option{
+var options622 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18740,7 +18776,7 @@ var options619 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options620 = []Option{
+var options623 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18757,7 +18793,7 @@ var options620 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options621 = []Option{
+var options624 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -18770,7 +18806,7 @@ var options621 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options622 = []Option{
+var options625 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -18794,7 +18830,7 @@ var options622 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options623 = []Option{
+var options626 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -18825,7 +18861,7 @@ var options623 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options624 = []Option{
+var options627 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18845,7 +18881,7 @@ var options624 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options625 = []Option{
+var options628 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -18856,7 +18892,7 @@ var options625 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options626 = []Option{
+var options629 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18883,7 +18919,7 @@ var options626 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options627 = []Option{
+var options630 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -18891,7 +18927,7 @@ var options627 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options628 = []Option{
+var options631 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -18899,7 +18935,7 @@ var options628 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options629 = []Option{
+var options632 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18912,20 +18948,20 @@ var options629 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options630 = []Option{
+var options633 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs631 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options628},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options629},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options630},
+var subs634 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options631},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options632},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options633},
 }
 
-var options632 = []Option{
+var options635 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18942,7 +18978,7 @@ var options632 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options633 = []Option{
+var options636 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -18953,12 +18989,12 @@ var options633 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs634 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options633},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options633},
+var subs637 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options636},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options636},
 }
 
-var options635 = []Option{
+var options638 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -18969,31 +19005,31 @@ var options635 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs636 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options635},
+var subs639 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options638},
 }
 
-var options637 = []Option{
+var options640 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options638 = []Option{
+var options641 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options639 = []Option{
+var options642 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options640 = []Option{
+var options643 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options641 = []Option{
+var options644 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -19005,7 +19041,7 @@ var options641 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options642 = []Option{
+var options645 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -19016,36 +19052,36 @@ var options642 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs643 = []Program{
+var subs646 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options637},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options640},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options638},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options639},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options640},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options641},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options641},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options642},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options643},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options644},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options642},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options645},
 }
 
-var options644 = []Option{
+var options647 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options645 = []Option{
+var options648 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options646 = []Option{
+var options649 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -19063,7 +19099,7 @@ var options646 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options647 = []Option{
+var options650 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19079,7 +19115,7 @@ var options647 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options648 = []Option{
+var options651 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19093,7 +19129,7 @@ var options648 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options649 = []Option{
+var options652 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19108,7 +19144,7 @@ var options649 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options650 = []Option{
+var options653 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19122,7 +19158,7 @@ var options650 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options651 = []Option{
+var options654 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19136,7 +19172,7 @@ var options651 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options652 = []Option{
+var options655 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -19151,7 +19187,7 @@ var options652 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options653 = []Option{
+var options656 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19164,7 +19200,7 @@ var options653 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options654 = []Option{
+var options657 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19175,7 +19211,7 @@ var options654 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options655 = []Option{
+var options658 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19189,7 +19225,7 @@ var options655 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options656 = []Option{
+var options659 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19204,7 +19240,7 @@ var options656 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options657 = []Option{
+var options660 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19217,7 +19253,7 @@ var options657 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options658 = []Option{
+var options661 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19231,7 +19267,7 @@ var options658 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options659 = []Option{
+var options662 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19246,7 +19282,7 @@ var options659 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options660 = []Option{
+var options663 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -19258,27 +19294,27 @@ var options660 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs661 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options647},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options648},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options649},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options650},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options651},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options652},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options653},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options654},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options655},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options656},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options657},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options658},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options659},
+var subs664 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options650},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options651},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options652},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options653},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options654},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options655},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options656},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options657},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options658},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options659},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options660},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options661},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options662},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options654},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options660},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options657},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options663},
 }
 
-var options662 = []Option{
+var options665 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19304,7 +19340,7 @@ var options662 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options663 = []Option{
+var options666 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19325,7 +19361,7 @@ var options663 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options664 = []Option{
+var options667 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19335,7 +19371,7 @@ var options664 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options665 = []Option{
+var options668 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19349,7 +19385,7 @@ var options665 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options666 = []Option{
+var options669 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -19363,7 +19399,7 @@ var options666 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options667 = []Option{
+var options670 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19379,7 +19415,7 @@ var options667 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options668 = []Option{
+var options671 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19392,7 +19428,7 @@ var options668 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options669 = []Option{
+var options672 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19401,13 +19437,13 @@ var options669 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options670 = []Option{
+var options673 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options671 = []Option{
+var options674 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19433,7 +19469,7 @@ var options671 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options672 = []Option{
+var options675 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19459,7 +19495,7 @@ var options672 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options673 = []Option{
+var options676 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19475,7 +19511,7 @@ var options673 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options674 = []Option{
+var options677 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19494,7 +19530,7 @@ var options674 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options675 = []Option{
+var options678 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19511,20 +19547,20 @@ var options675 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options676 = []Option{
+var options679 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs677 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options676},
+var subs680 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options679},
 }
 
-var options678 = []Option{
+var options681 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options679 = []Option{
+var options682 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19540,7 +19576,7 @@ var options679 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options680 = []Option{
+var options683 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19561,7 +19597,7 @@ var options680 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options681 = []Option{
+var options684 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19573,7 +19609,7 @@ var options681 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options682 = []Option{
+var options685 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19585,7 +19621,7 @@ var options682 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options683 = []Option{
+var options686 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19595,7 +19631,7 @@ var options683 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options684 = []Option{
+var options687 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19608,16 +19644,16 @@ var options684 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs685 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options681},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options682},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options682},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options682},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options683},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options684},
+var subs688 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options684},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options685},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options685},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options685},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options686},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options687},
 }
 
-var options686 = []Option{
+var options689 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19654,7 +19690,7 @@ var options686 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options687 = []Option{
+var options690 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19671,7 +19707,7 @@ var options687 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options688 = []Option{
+var options691 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19694,7 +19730,7 @@ var options688 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options689 = []Option{
+var options692 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19709,7 +19745,7 @@ var options689 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options690 = []Option{
+var options693 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19727,7 +19763,7 @@ var options690 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options691 = []Option{
+var options694 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19741,7 +19777,7 @@ var options691 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options692 = []Option{
+var options695 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19755,7 +19791,7 @@ var options692 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options693 = []Option{
+var options696 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19772,16 +19808,16 @@ var options693 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs694 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options688},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options689},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options690},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options691},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options692},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options693},
+var subs697 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options691},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options692},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options693},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options694},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options695},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options696},
 }
 
-var options695 = []Option{
+var options698 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19794,7 +19830,7 @@ var options695 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options696 = []Option{
+var options699 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -19802,7 +19838,7 @@ var options696 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options697 = []Option{
+var options700 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -19813,17 +19849,17 @@ var options697 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs698 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options696},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options697},
+var subs701 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options699},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options700},
 }
 
-var options699 = []Option{
+var options702 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options700 = []Option{
+var options703 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19839,58 +19875,58 @@ var options700 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs701 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options624},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options625},
+var subs704 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options627},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options628},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options626},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options627},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs631, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options632},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs634, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs636, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options629},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options630},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs634, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options635},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs637, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs639, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs643, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options644},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options645},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options646, Subs: subs661, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options662},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options663},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options664},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options665},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options666},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options667},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options668},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options669},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options670},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options671},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options672},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options673},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options624},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options674},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options674},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options675},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs677, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options678},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options679},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options680},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs685, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options686},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options687},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs694, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options695},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs698, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options644},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options699},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options700},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs646, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options647},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options648},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options649, Subs: subs664, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options665},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options666},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options667},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options668},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options669},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options670},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options671},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options672},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options673},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options674},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options675},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options676},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options627},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options677},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options677},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options678},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs680, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options681},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options682},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options683},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs688, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options689},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options690},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs697, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options698},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs701, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options647},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options702},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options703},
 }
 
-var options702 = []Option{
+var options705 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options703 = []Option{
+var options706 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -19907,8 +19943,8 @@ var options703 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs704 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options703},
+var subs707 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options706},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -19919,7 +19955,7 @@ var subs704 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options705 = []Option{
+var options708 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -19953,7 +19989,7 @@ var options705 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options706 = []Option{
+var options709 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -19970,7 +20006,7 @@ var options706 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options707 = []Option{
+var options710 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -20055,7 +20091,7 @@ var options707 = []Option{
 	{Names: names{"+"}, Effect: EffUnproven},
 }
 
-var options708 = []Option{
+var options711 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20076,7 +20112,7 @@ var options708 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options709 = []Option{
+var options712 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -20094,7 +20130,7 @@ var options709 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options710 = []Option{
+var options713 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -20120,7 +20156,7 @@ var options710 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options711 = []Option{
+var options714 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -20129,7 +20165,7 @@ var options711 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options712 = []Option{
+var options715 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -20195,7 +20231,7 @@ var options712 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options713 = []Option{
+var options716 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -20252,7 +20288,7 @@ var options713 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options714 = []Option{
+var options717 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -20282,7 +20318,7 @@ var options714 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options715 = []Option{
+var options718 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -20294,7 +20330,7 @@ var options715 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options716 = []Option{
+var options719 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -20334,7 +20370,7 @@ var options716 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options717 = []Option{
+var options720 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20378,7 +20414,7 @@ var options717 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options718 = []Option{
+var options721 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20389,7 +20425,7 @@ var options718 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options719 = []Option{
+var options722 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20401,7 +20437,7 @@ var options719 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options720 = []Option{
+var options723 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20412,14 +20448,14 @@ var options720 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options721 = []Option{
+var options724 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options722 = []Option{
+var options725 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20434,7 +20470,7 @@ var options722 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options723 = []Option{
+var options726 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20456,10 +20492,10 @@ var options723 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs724 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options720, Workdir: true},
+var subs727 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options723, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options721, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options724, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20469,13 +20505,13 @@ var subs724 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options722, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options725, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options723, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options726, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options725 = []Option{
+var options728 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20490,12 +20526,12 @@ var options725 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options726 = []Option{
+var options729 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options727 = []Option{
+var options730 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20513,48 +20549,48 @@ var options727 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs728 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options726, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options727},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options727},
+var subs731 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options730},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options730},
 }
 
-var options729 = []Option{
+var options732 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20573,11 +20609,11 @@ var options729 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options730 = []Option{
+var options733 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options731 = []Option{
+var options734 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20594,7 +20630,7 @@ var options731 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options732 = []Option{
+var options735 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20609,7 +20645,7 @@ var options732 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options733 = []Option{
+var options736 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20619,73 +20655,73 @@ var options733 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs734 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
+var subs737 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options733, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
 }
 
-var subs735 = []Program{
+var subs738 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options730, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options733, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options732, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options735, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options732, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options735, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs734, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs734, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs737, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs737, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -20696,16 +20732,16 @@ var subs735 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options731, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options730, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options733, Workdir: true},
 }
 
-var options736 = []Option{
+var options739 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20713,13 +20749,13 @@ var options736 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options737 = []Option{
+var options740 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options738 = []Option{
+var options741 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -20730,7 +20766,7 @@ var options738 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options739 = []Option{
+var options742 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -20780,7 +20816,7 @@ var options739 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options740 = []Option{
+var options743 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20798,7 +20834,7 @@ var options740 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options741 = []Option{
+var options744 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -20814,7 +20850,7 @@ var options741 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options742 = []Option{
+var options745 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -20836,7 +20872,7 @@ var options742 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options743 = []Option{
+var options746 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -20855,7 +20891,7 @@ var options743 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options744 = []Option{
+var options747 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -20905,7 +20941,7 @@ var options744 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options745 = []Option{
+var options748 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -21019,7 +21055,7 @@ var options745 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options746 = []Option{
+var options749 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21082,7 +21118,7 @@ var options746 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options747 = []Option{
+var options750 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21115,7 +21151,7 @@ var options747 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options748 = []Option{
+var options751 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -21171,7 +21207,7 @@ var options748 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options749 = []Option{
+var options752 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21205,14 +21241,14 @@ var options749 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options750 = []Option{
+var options753 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options751 = []Option{
+var options754 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -21228,7 +21264,7 @@ var options751 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options752 = []Option{
+var options755 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21244,34 +21280,34 @@ var options752 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs753 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options752},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options752},
+var subs756 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options755},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options755},
 }
 
-var options754 = []Option{
+var options757 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -21286,7 +21322,7 @@ var options754 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options755 = []Option{
+var options758 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -21300,7 +21336,7 @@ var options755 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options756 = []Option{
+var options759 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C", "--demangle"}, Value: Optional},
@@ -21371,7 +21407,7 @@ var options756 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options757 = []Option{
+var options760 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21505,7 +21541,7 @@ var options757 = []Option{
 	{Names: names{"--nsock-engine"}, Value: Required},
 }
 
-var options758 = []Option{
+var options761 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -21723,7 +21759,7 @@ var options758 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options759 = []Option{
+var options762 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -21750,12 +21786,12 @@ var options759 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options760 = []Option{
+var options763 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options761 = []Option{
+var options764 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -21894,12 +21930,12 @@ var options761 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options762 = []Option{
+var options765 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs763 = []Program{
+var subs766 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -21926,7 +21962,7 @@ var subs763 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options762, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options765, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -22024,10 +22060,10 @@ var subs763 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options762, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options765, Ends: true, Workdir: true},
 }
 
-var options764 = []Option{
+var options767 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -22043,12 +22079,12 @@ var options764 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options765 = []Option{
+var options768 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options766 = []Option{
+var options769 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -22076,7 +22112,7 @@ var options766 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options767 = []Option{
+var options770 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -22099,7 +22135,7 @@ var options767 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options768 = []Option{
+var options771 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -22107,7 +22143,7 @@ var options768 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options769 = []Option{
+var options772 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -22123,7 +22159,7 @@ var options769 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 }
 
-var options770 = []Option{
+var options773 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -22141,7 +22177,7 @@ var options770 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options771 = []Option{
+var options774 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22163,7 +22199,7 @@ var options771 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options772 = []Option{
+var options775 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -22207,7 +22243,7 @@ var options772 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options773 = []Option{
+var options776 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -22228,7 +22264,7 @@ var options773 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options774 = []Option{
+var options777 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -22249,7 +22285,7 @@ var options774 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options775 = []Option{
+var options778 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -22300,7 +22336,7 @@ var options775 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options776 = []Option{
+var options779 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -22404,73 +22440,73 @@ var options776 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs777 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options775, Shared: [][]Option{options773}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options772, Shared: [][]Option{options773}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options774, Shared: [][]Option{options773}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options776, Shared: [][]Option{options773}},
+var subs780 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
 }
 
-var options778 = []Option{
+var options781 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options779 = []Option{
+var options782 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22569,7 +22605,7 @@ var options779 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options780 = []Option{
+var options783 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -22605,7 +22641,7 @@ var options780 = []Option{
 	{Names: names{"--gnu"}},
 	{Names: names{"--group"}},
 	{Names: names{"--group-by"}, Value: Required},
-	{Names: names{"-h", "--help"}},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
 	{Names: names{"--halt-on-error", "--halt"}, Value: Required},
 	{Names: names{"--header"}, Value: Required},
 	{Names: names{"--hostgroups", "--hgrp"}},
@@ -22700,7 +22736,7 @@ var options780 = []Option{
 	{Names: names{"--use-cores-instead-of-threads"}},
 	{Names: names{"--use-cpus-instead-of-cores"}},
 	{Names: names{"-v"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
 	{Names: names{"--workdir", "--wd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--wait"}},
 	{Names: names{"-X"}},
@@ -22708,8 +22744,8 @@ var options780 = []Option{
 	{Names: names{"--xargs"}},
 	{Names: names{"-D"}, Value: Required},
 	{Names: names{"--bar"}},
-	{Names: names{"--bibtex"}},
-	{Names: names{"--citation"}},
+	{Names: names{"--bibtex"}, Effect: EffPattern},
+	{Names: names{"--citation"}, Effect: EffPattern},
 	{Names: names{"--will-cite"}},
 	{Names: names{"--csv"}},
 	{Names: names{"--ctrlc"}},
@@ -22726,13 +22762,13 @@ var options780 = []Option{
 	{Names: names{"--unsafe"}},
 }
 
-var options781 = []Option{
+var options784 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options782 = []Option{
+var options785 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -22774,13 +22810,13 @@ var options782 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options783 = []Option{
+var options786 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options784 = []Option{
+var options787 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -22792,28 +22828,28 @@ var options784 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options785 = []Option{
+var options788 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options786 = []Option{
+var options789 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options787 = []Option{
+var options790 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options788 = []Option{
+var options791 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options789 = []Option{
+var options792 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -22863,49 +22899,49 @@ var options789 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs790 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options785, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options785, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options786, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options788},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options787, Shared: [][]Option{options784}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options789, Shared: [][]Option{options784}},
+var subs793 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options788, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options788, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options789, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options791},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
 }
 
-var options791 = []Option{
+var options794 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -22926,7 +22962,7 @@ var options791 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options792 = []Option{
+var options795 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -22955,7 +22991,7 @@ var options792 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options793 = []Option{
+var options796 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -22964,7 +23000,7 @@ var options793 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options794 = []Option{
+var options797 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -22998,7 +23034,7 @@ var options794 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options795 = []Option{
+var options798 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -23027,7 +23063,7 @@ var options795 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options796 = []Option{
+var options799 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23054,7 +23090,7 @@ var options796 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options797 = []Option{
+var options800 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23072,7 +23108,7 @@ var options797 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs798 = []Program{
+var subs801 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -23091,23 +23127,23 @@ var subs798 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options793},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options796},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options794, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options795},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options797, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options798},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options796, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options799, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options797, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options800, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options799 = []Option{
+var options802 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -23143,7 +23179,7 @@ var options799 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options800 = []Option{
+var options803 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -23221,7 +23257,7 @@ var options800 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options801 = []Option{
+var options804 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -23241,7 +23277,7 @@ var options801 = []Option{
 	{Names: names{"-u", "--euid"}, Value: Required},
 	{Names: names{"-U", "--uid"}, Value: Required},
 	{Names: names{"-x", "--exact"}},
-	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffRead},
 	{Names: names{"-L", "--logpidfile"}},
 	{Names: names{"-r", "--runstates"}, Value: Required},
 	{Names: names{"-A", "--ignore-ancestors"}},
@@ -23255,7 +23291,7 @@ var options801 = []Option{
 	{Names: names{"-Q", "--shell-quote"}},
 }
 
-var options802 = []Option{
+var options805 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -23291,7 +23327,7 @@ var options802 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options803 = []Option{
+var options806 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -23343,7 +23379,7 @@ var options803 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options804 = []Option{
+var options807 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -23380,7 +23416,7 @@ var options804 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options805 = []Option{
+var options808 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -23392,7 +23428,7 @@ var options805 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options806 = []Option{
+var options809 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -23421,14 +23457,14 @@ var options806 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options807 = []Option{
+var options810 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options808 = []Option{
+var options811 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23480,7 +23516,7 @@ var options808 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options809 = []Option{
+var options812 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23502,34 +23538,34 @@ var options809 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options810 = []Option{
+var options813 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs811 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options809},
-	{Name: "check", Path: names{"list"}, Options: options809},
-	{Name: "completion", Path: names{"list"}, Options: options809},
-	{Name: "config", Path: names{"config"}, Options: options807},
-	{Name: "debug", Path: names{"list"}, Options: options809},
-	{Name: "download", Path: names{"install"}, Options: options808, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options809},
-	{Name: "hash", Path: names{"list"}, Options: options809},
-	{Name: "help", Path: names{"list"}, Options: options809},
-	{Name: "index", Path: names{"list"}, Options: options809},
-	{Name: "inspect", Path: names{"list"}, Options: options809},
-	{Name: "install", Path: names{"install"}, Options: options808, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options809},
-	{Name: "search", Path: names{"list"}, Options: options809},
-	{Name: "show", Path: names{"list"}, Options: options809},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options810},
-	{Name: "wheel", Path: names{"install"}, Options: options808, Named: true},
+var subs814 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options812},
+	{Name: "check", Path: names{"list"}, Options: options812},
+	{Name: "completion", Path: names{"list"}, Options: options812},
+	{Name: "config", Path: names{"config"}, Options: options810},
+	{Name: "debug", Path: names{"list"}, Options: options812},
+	{Name: "download", Path: names{"install"}, Options: options811, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options812},
+	{Name: "hash", Path: names{"list"}, Options: options812},
+	{Name: "help", Path: names{"list"}, Options: options812},
+	{Name: "index", Path: names{"list"}, Options: options812},
+	{Name: "inspect", Path: names{"list"}, Options: options812},
+	{Name: "install", Path: names{"install"}, Options: options811, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options812},
+	{Name: "search", Path: names{"list"}, Options: options812},
+	{Name: "show", Path: names{"list"}, Options: options812},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options813},
+	{Name: "wheel", Path: names{"install"}, Options: options811, Named: true},
 }
 
-var options812 = []Option{
+var options815 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23537,7 +23573,7 @@ var options812 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options813 = []Option{
+var options816 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23548,13 +23584,13 @@ var options813 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options814 = []Option{
+var options817 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options815 = []Option{
+var options818 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23569,31 +23605,31 @@ var options815 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs816 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options814},
-	{Name: "ensurepath", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options814},
-	{Name: "help", Path: names{"list"}, Options: options814},
-	{Name: "inject", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options814},
-	{Name: "pin", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options815, Ends: true},
+var subs819 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options817},
+	{Name: "ensurepath", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options817},
+	{Name: "help", Path: names{"list"}, Options: options817},
+	{Name: "inject", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options817},
+	{Name: "pin", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options818, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options813, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options813, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options816, Named: true},
 }
 
-var options817 = []Option{
+var options820 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23601,7 +23637,7 @@ var options817 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options818 = []Option{
+var options821 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23620,7 +23656,7 @@ var options818 = []Option{
 	{Names: names{"-u", "--euid"}, Value: Required},
 	{Names: names{"-U", "--uid"}, Value: Required},
 	{Names: names{"-x", "--exact"}},
-	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"-F", "--pidfile"}, Value: Required, Effect: EffRead},
 	{Names: names{"-L", "--logpidfile"}},
 	{Names: names{"-r", "--runstates"}, Value: Required},
 	{Names: names{"-A", "--ignore-ancestors"}},
@@ -23633,7 +23669,7 @@ var options818 = []Option{
 	{Names: names{"-m", "--mrelease"}},
 }
 
-var options819 = []Option{
+var options822 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -23645,7 +23681,7 @@ var options819 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options820 = []Option{
+var options823 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -23685,28 +23721,28 @@ var options820 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs821 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options820, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options819, Workdir: true},
+var subs824 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options823, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
 }
 
-var options822 = []Option{
+var options825 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -23801,22 +23837,22 @@ var options822 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options823 = []Option{
+var options826 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options824 = []Option{
+var options827 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options825 = []Option{
+var options828 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs826 = []Program{
+var subs829 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -23832,11 +23868,11 @@ var subs826 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options823, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options826, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options824, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options827, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23856,7 +23892,7 @@ var subs826 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options825, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options828, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23896,13 +23932,13 @@ var subs826 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options827 = []Option{
+var options830 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options828 = []Option{
+var options831 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -23922,7 +23958,7 @@ var options828 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options829 = []Option{
+var options832 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -23932,7 +23968,7 @@ var options829 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options830 = []Option{
+var options833 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -23971,7 +24007,7 @@ var options830 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options831 = []Option{
+var options834 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -23991,66 +24027,66 @@ var options831 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs832 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options829, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+var subs835 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options832, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options831, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options830, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
 }
 
-var options833 = []Option{
+var options836 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options834 = []Option{
+var options837 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -24078,14 +24114,14 @@ var options834 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options835 = []Option{
+var options838 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options836 = []Option{
+var options839 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -24099,7 +24135,7 @@ var options836 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs837 = []Program{
+var subs840 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -24111,7 +24147,7 @@ var subs837 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options836, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options839, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -24119,7 +24155,7 @@ var subs837 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options838 = []Option{
+var options841 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -24173,7 +24209,7 @@ var options838 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options839 = []Option{
+var options842 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -24200,15 +24236,15 @@ var options839 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options840 = []Option{
+var options843 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options841 = []Option{
+var options844 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options842 = []Option{
+var options845 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24234,7 +24270,7 @@ var options842 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options843 = []Option{
+var options846 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -24269,12 +24305,12 @@ var options843 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options844 = []Option{
+var options847 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options845 = []Option{
+var options848 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -24337,7 +24373,7 @@ var options845 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options846 = []Option{
+var options849 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -24375,7 +24411,7 @@ var options846 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options847 = []Option{
+var options850 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -24394,7 +24430,7 @@ var options847 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options848 = []Option{
+var options851 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -24439,7 +24475,7 @@ var options848 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options849 = []Option{
+var options852 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24450,7 +24486,7 @@ var options849 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options850 = []Option{
+var options853 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24459,30 +24495,30 @@ var options850 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs851 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options849},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options849},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options849},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options849},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options850},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options850},
+var subs854 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options852},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options852},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options852},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options852},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options853},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options853},
 }
 
-var options852 = []Option{
+var options855 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options853 = []Option{
+var options856 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24495,17 +24531,17 @@ var options853 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs854 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options852, Shared: [][]Option{options784}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options853, Shared: [][]Option{options784}},
+var subs857 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
 }
 
-var options855 = []Option{
+var options858 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24524,13 +24560,13 @@ var options855 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options856 = []Option{
+var options859 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options857 = []Option{
+var options860 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24548,7 +24584,7 @@ var options857 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options858 = []Option{
+var options861 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -24735,7 +24771,7 @@ var options858 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options859 = []Option{
+var options862 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -24767,20 +24803,20 @@ var options859 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options860 = []Option{
+var options863 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs861 = []Program{
+var subs864 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options860, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options863, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options862 = []Option{
+var options865 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -24791,14 +24827,14 @@ var options862 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options863 = []Option{
+var options866 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options864 = []Option{
+var options867 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -24861,56 +24897,56 @@ var options864 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs865 = []Program{
+var subs868 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs861},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options863, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options864, Shared: [][]Option{options784}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options862, Shared: [][]Option{options784}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs864},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
 }
 
-var options866 = []Option{
+var options869 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -24927,26 +24963,26 @@ var options866 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options867 = []Option{
+var options870 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options868 = []Option{
+var options871 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs869 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options867, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options868, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options868, Workdir: true},
+var subs872 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options871, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options871, Workdir: true},
 }
 
-var options870 = []Option{
+var options873 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -24981,7 +25017,7 @@ var options870 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options871 = []Option{
+var options874 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -24991,7 +25027,7 @@ var options871 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options872 = []Option{
+var options875 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -25006,7 +25042,7 @@ var options872 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options873 = []Option{
+var options876 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25017,7 +25053,7 @@ var options873 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options874 = []Option{
+var options877 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25030,7 +25066,7 @@ var options874 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options875 = []Option{
+var options878 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -25092,12 +25128,12 @@ var options875 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options876 = []Option{
+var options879 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options877 = []Option{
+var options880 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25245,7 +25281,7 @@ var options877 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options878 = []Option{
+var options881 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -25265,7 +25301,7 @@ var options878 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options879 = []Option{
+var options882 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -25303,7 +25339,7 @@ var options879 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options880 = []Option{
+var options883 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -25316,13 +25352,13 @@ var options880 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options881 = []Option{
+var options884 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options882 = []Option{
+var options885 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -25361,7 +25397,7 @@ var options882 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options883 = []Option{
+var options886 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25529,7 +25565,7 @@ var options883 = []Option{
 	{Names: names{"--no-compress"}},
 }
 
-var options884 = []Option{
+var options887 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25578,7 +25614,7 @@ var options884 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options885 = []Option{
+var options888 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25625,7 +25661,7 @@ var options885 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options886 = []Option{
+var options889 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -25649,7 +25685,7 @@ var options886 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options887 = []Option{
+var options890 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -25681,7 +25717,7 @@ var options887 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options888 = []Option{
+var options891 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -25689,28 +25725,28 @@ var options888 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options889 = []Option{
+var options892 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs890 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options887, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options888, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options889, Workdir: true},
+var subs893 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options890, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options891, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
 }
 
-var options891 = []Option{
+var options894 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -25731,7 +25767,7 @@ var options891 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options892 = []Option{
+var options895 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -25739,7 +25775,7 @@ var options892 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options893 = []Option{
+var options896 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -25755,7 +25791,7 @@ var options893 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options894 = []Option{
+var options897 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -25792,7 +25828,7 @@ var options894 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options895 = []Option{
+var options898 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -25813,7 +25849,7 @@ var options895 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options896 = []Option{
+var options899 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -25821,17 +25857,17 @@ var options896 = []Option{
 	{Names: names{"+"}},
 }
 
-var options897 = []Option{
+var options900 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options898 = []Option{
+var options901 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options899 = []Option{
+var options902 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -25841,28 +25877,28 @@ var options899 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs900 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options897, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options898},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options899},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options898},
+var subs903 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options900, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options901},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options902},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options901},
 }
 
-var options901 = []Option{
+var options904 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -25877,7 +25913,7 @@ var options901 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options902 = []Option{
+var options905 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25903,7 +25939,7 @@ var options902 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options903 = []Option{
+var options906 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -25942,7 +25978,7 @@ var options903 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options904 = []Option{
+var options907 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -25957,11 +25993,11 @@ var options904 = []Option{
 	{Names: names{"-o", "--output-limit"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-t", "--timing"}, Value: Optional, Effect: EffWrite},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-V", "--version"}},
+	{Names: names{"-h", "--help"}, Effect: EffReadOnly},
+	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options905 = []Option{
+var options908 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -25977,7 +26013,7 @@ var options905 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options906 = []Option{
+var options909 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -25999,7 +26035,7 @@ var options906 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options907 = []Option{
+var options910 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -26016,14 +26052,14 @@ var options907 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options908 = []Option{
+var options911 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options909 = []Option{
+var options912 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -26049,42 +26085,42 @@ var options909 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs910 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options708}, Ends: true},
+var subs913 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
 }
 
-var options911 = []Option{
+var options914 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options912 = []Option{
+var options915 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -26114,7 +26150,7 @@ var options912 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options913 = []Option{
+var options916 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -26122,7 +26158,7 @@ var options913 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options914 = []Option{
+var options917 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -26150,11 +26186,11 @@ var options914 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options915 = []Option{
+var options918 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options916 = []Option{
+var options919 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -26163,7 +26199,7 @@ var options916 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--list-optional"}},
 	{Names: names{"--norc"}},
-	{Names: names{"--rcfile"}, Value: Required, Effect: EffInput},
+	{Names: names{"--rcfile"}, Value: Required, Effect: EffRead},
 	{Names: names{"-o", "--enable"}, Value: Required},
 	{Names: names{"-P", "--source-path"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required},
@@ -26174,7 +26210,7 @@ var options916 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options917 = []Option{
+var options920 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -26197,7 +26233,7 @@ var options917 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options918 = []Option{
+var options921 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -26205,7 +26241,7 @@ var options918 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options919 = []Option{
+var options922 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -26217,7 +26253,7 @@ var options919 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options920 = []Option{
+var options923 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -26227,7 +26263,7 @@ var options920 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options921 = []Option{
+var options924 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -26259,7 +26295,7 @@ var options921 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options922 = []Option{
+var options925 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -26273,7 +26309,7 @@ var options922 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options923 = []Option{
+var options926 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -26312,7 +26348,7 @@ var options923 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options924 = []Option{
+var options927 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -26331,7 +26367,7 @@ var options924 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options925 = []Option{
+var options928 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -26383,7 +26419,7 @@ var options925 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options926 = []Option{
+var options929 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -26435,7 +26471,7 @@ var options926 = []Option{
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
 }
 
-var options927 = []Option{
+var options930 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26483,7 +26519,7 @@ var options927 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options928 = []Option{
+var options931 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26506,7 +26542,7 @@ var options928 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options929 = []Option{
+var options932 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26519,7 +26555,7 @@ var options929 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options930 = []Option{
+var options933 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26532,7 +26568,7 @@ var options930 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options931 = []Option{
+var options934 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26578,7 +26614,7 @@ var options931 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options932 = []Option{
+var options935 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26593,7 +26629,7 @@ var options932 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options933 = []Option{
+var options936 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26604,7 +26640,7 @@ var options933 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options934 = []Option{
+var options937 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -26640,7 +26676,7 @@ var options934 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options935 = []Option{
+var options938 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -26655,7 +26691,7 @@ var options935 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options936 = []Option{
+var options939 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -26663,7 +26699,7 @@ var options936 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options937 = []Option{
+var options940 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -26732,7 +26768,7 @@ var options937 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options938 = []Option{
+var options941 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -26749,13 +26785,13 @@ var options938 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options939 = []Option{
+var options942 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options940 = []Option{
+var options943 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26770,7 +26806,7 @@ var options940 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options941 = []Option{
+var options944 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -26802,7 +26838,7 @@ var options941 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options942 = []Option{
+var options945 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -26838,7 +26874,7 @@ var options942 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options943 = []Option{
+var options946 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -26853,7 +26889,7 @@ var options943 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options944 = []Option{
+var options947 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -26884,22 +26920,22 @@ var options944 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs945 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options944, Workdir: true},
+var subs948 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
 }
 
-var options946 = []Option{
+var options949 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options947 = []Option{
+var options950 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -26967,7 +27003,7 @@ var options947 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs948 = []Program{
+var subs951 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -27043,7 +27079,7 @@ var subs948 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options949 = []Option{
+var options952 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -27055,7 +27091,7 @@ var options949 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options950 = []Option{
+var options953 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -27098,13 +27134,13 @@ var options950 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options951 = []Option{
+var options954 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options952 = []Option{
+var options955 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -27124,7 +27160,7 @@ var options952 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options953 = []Option{
+var options956 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -27292,7 +27328,7 @@ var options953 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options954 = []Option{
+var options957 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -27327,7 +27363,7 @@ var options954 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options955 = []Option{
+var options958 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -27335,7 +27371,7 @@ var options955 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options956 = []Option{
+var options959 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -27399,14 +27435,14 @@ var options956 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options957 = []Option{
+var options960 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options958 = []Option{
+var options961 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -27423,7 +27459,7 @@ var options958 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options959 = []Option{
+var options962 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -27434,7 +27470,7 @@ var options959 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options960 = []Option{
+var options963 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -27443,7 +27479,7 @@ var options960 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options961 = []Option{
+var options964 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -27463,7 +27499,7 @@ var options961 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options962 = []Option{
+var options965 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27494,7 +27530,7 @@ var options962 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options963 = []Option{
+var options966 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27512,38 +27548,38 @@ var options963 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs964 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options960, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options961, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options962, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options963, Workdir: true},
+var subs967 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options963, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options964, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
 }
 
-var options965 = []Option{
+var options968 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27553,7 +27589,7 @@ var options965 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options966 = []Option{
+var options969 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27563,7 +27599,7 @@ var options966 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options967 = []Option{
+var options970 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27580,7 +27616,7 @@ var options967 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options968 = []Option{
+var options971 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27608,78 +27644,78 @@ var options968 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs969 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options968},
+var subs972 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27688,13 +27724,13 @@ var subs969 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27703,29 +27739,29 @@ var subs969 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options968},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options968},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options971},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options970 = []Option{
+var options973 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27734,7 +27770,7 @@ var options970 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options971 = []Option{
+var options974 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -27776,7 +27812,7 @@ var options971 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options972 = []Option{
+var options975 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -27789,7 +27825,7 @@ var options972 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options973 = []Option{
+var options976 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -27825,14 +27861,14 @@ var options973 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options974 = []Option{
+var options977 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options975 = []Option{
+var options978 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -27861,13 +27897,13 @@ var options975 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options976 = []Option{
+var options979 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options977 = []Option{
+var options980 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -27934,14 +27970,14 @@ var options977 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options978 = []Option{
+var options981 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options979 = []Option{
+var options982 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -28013,11 +28049,11 @@ var options979 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options980 = []Option{
+var options983 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options981 = []Option{
+var options984 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -28031,7 +28067,7 @@ var options981 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options982 = []Option{
+var options985 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -28058,16 +28094,16 @@ var options982 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options983 = []Option{
+var options986 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options984 = []Option{
+var options987 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options985 = []Option{
+var options988 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -28079,7 +28115,7 @@ var options985 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options986 = []Option{
+var options989 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -28095,7 +28131,7 @@ var options986 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options987 = []Option{
+var options990 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -28110,13 +28146,13 @@ var options987 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options988 = []Option{
+var options991 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options989 = []Option{
+var options992 = []Option{
 	{Names: names{"-i", "--ipc"}, Value: Optional},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-n", "--net"}, Value: Optional},
@@ -28150,7 +28186,7 @@ var options989 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options990 = []Option{
+var options993 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -28198,14 +28234,14 @@ var options990 = []Option{
 	{Names: names{"-hh"}},
 }
 
-var options991 = []Option{
+var options994 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options992 = []Option{
+var options995 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -28280,7 +28316,7 @@ var options992 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options993 = []Option{
+var options996 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -28297,7 +28333,7 @@ var options993 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options994 = []Option{
+var options997 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -28310,7 +28346,7 @@ var options994 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options995 = []Option{
+var options998 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -28320,7 +28356,7 @@ var options995 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options996 = []Option{
+var options999 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -28334,7 +28370,7 @@ var options996 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options997 = []Option{
+var options1000 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -28355,7 +28391,7 @@ var options997 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options998 = []Option{
+var options1001 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -28368,19 +28404,19 @@ var options998 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs999 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options996, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options997, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options998, Workdir: true},
+var subs1002 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options999, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1000, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1000, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
 }
 
-var options1000 = []Option{
+var options1003 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -28394,7 +28430,7 @@ var options1000 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1001 = []Option{
+var options1004 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -28404,7 +28440,7 @@ var options1001 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1002 = []Option{
+var options1005 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -28418,7 +28454,7 @@ var options1002 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1003 = []Option{
+var options1006 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28429,7 +28465,7 @@ var options1003 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1004 = []Option{
+var options1007 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28439,17 +28475,17 @@ var options1004 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1005 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1004, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1003, Workdir: true, Named: true},
+var subs1008 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1007, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
 }
 
-var options1006 = []Option{
+var options1009 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -28460,34 +28496,34 @@ var options1006 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1007 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options993, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+var subs1010 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options996, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options994, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options997, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options995, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs999, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1000, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options998, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1002, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options993, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1001, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1005, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1006, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1002, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options996, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1004, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1008, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1009, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
 }
 
-var options1008 = []Option{
+var options1011 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28513,7 +28549,7 @@ var options1008 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1009 = []Option{
+var options1012 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -28679,7 +28715,7 @@ var options1009 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1010 = []Option{
+var options1013 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -28692,7 +28728,7 @@ var options1010 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1011 = []Option{
+var options1014 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -28760,7 +28796,7 @@ var options1011 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1012 = []Option{
+var options1015 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -28800,7 +28836,7 @@ var options1012 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1013 = []Option{
+var options1016 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -28881,7 +28917,7 @@ var options1013 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1014 = []Program{
+var subs1017 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -28891,7 +28927,7 @@ var subs1014 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1015 = []Option{
+var options1018 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -28901,13 +28937,13 @@ var options1015 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1016 = []Option{
+var options1019 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1017 = []Option{
+var options1020 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -28926,7 +28962,7 @@ var options1017 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1018 = []Option{
+var options1021 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -28975,7 +29011,7 @@ var options1018 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1019 = []Option{
+var options1022 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -28985,7 +29021,7 @@ var options1019 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1020 = []Option{
+var options1023 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -28998,7 +29034,7 @@ var options1020 = []Option{
 	{Names: names{"-z", "--end-insert"}, Value: Required},
 }
 
-var options1021 = []Option{
+var options1024 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -29042,7 +29078,7 @@ var options1021 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1022 = []Option{
+var options1025 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -29203,7 +29239,7 @@ var options1022 = []Option{
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
 }
 
-var options1023 = []Option{
+var options1026 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -29226,7 +29262,7 @@ var options1023 = []Option{
 	{Names: names{"-v", "-V"}},
 }
 
-var options1024 = []Option{
+var options1027 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -29246,7 +29282,7 @@ var options1024 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1025 = []Option{
+var options1028 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -29276,7 +29312,7 @@ var options1025 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options1026 = []Option{
+var options1029 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -29303,7 +29339,7 @@ var options1026 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1027 = []Option{
+var options1030 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -29350,7 +29386,7 @@ var options1027 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1028 = []Option{
+var options1031 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -29366,7 +29402,7 @@ var options1028 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1029 = []Option{
+var options1032 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -29419,7 +29455,7 @@ var options1029 = []Option{
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
 }
 
-var options1030 = []Option{
+var options1033 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -29431,7 +29467,7 @@ var options1030 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1031 = []Option{
+var options1034 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -29454,7 +29490,7 @@ var options1031 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1032 = []Option{
+var options1035 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29529,18 +29565,18 @@ var options1032 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1033 = []Option{
+var options1036 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1034 = []Option{
+var options1037 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1035 = []Option{
+var options1038 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -29557,15 +29593,15 @@ var options1035 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1036 = []Program{
+var subs1039 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1035, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1038, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1037 = []Program{
+var subs1040 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -29576,7 +29612,7 @@ var subs1037 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1033, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1036, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29590,7 +29626,7 @@ var subs1037 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1034, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1037, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29620,10 +29656,10 @@ var subs1037 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1036, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1039, Workdir: true},
 }
 
-var options1038 = []Option{
+var options1041 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -29665,7 +29701,7 @@ var options1038 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1039 = []Option{
+var options1042 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -29712,7 +29748,7 @@ var options1039 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1040 = []Option{
+var options1043 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29729,7 +29765,7 @@ var options1040 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1041 = []Option{
+var options1044 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -29758,11 +29794,11 @@ var options1041 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1042 = []Program{
+var subs1045 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1043 = []Option{
+var options1046 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -29845,7 +29881,7 @@ var options1043 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1044 = []Option{
+var options1047 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},

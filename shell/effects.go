@@ -434,6 +434,8 @@ func (e *effector) operandEffects() {
 	switch p.Operands {
 	case Reads, ReadsTree, PatternReads, PatternTree:
 		e.reads(p, rest, what)
+	case Unread, Text:
+		e.changes(rest, what)
 	case Writes:
 		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
 		e.writes(rest, NeedOutside, true, what)
@@ -526,6 +528,20 @@ func (e *effector) reads(p *Program, rest []Word, what string) {
 		if e.inPlace {
 			e.inPlaceWrite(r, NeedCover, what)
 		}
+	}
+}
+
+// changes are the writes of a program whose operands the catalogue does not
+// tell, where an option says that it changes files (biome check --write).
+func (e *effector) changes(rest []Word, what string) {
+	if !e.inPlace {
+		return
+	}
+	if len(rest) == 0 {
+		rest = []Word{{Text: "."}}
+	}
+	for _, r := range rest {
+		e.inPlaceWrite(r, NeedCover, what)
 	}
 }
 
@@ -837,7 +853,7 @@ func joinWords(words []Word) (string, bool) {
 // part of a tool use, but a program that comes from a pipe is.
 func (e *effector) script(rest []Word, what string) {
 	if len(rest) == 0 {
-		if e.prog.Stdin && !e.pattern {
+		if e.sub().Stdin && !e.pattern {
 			e.stdin()
 		}
 		return

@@ -730,6 +730,11 @@ func (e *effector) jq() {
 		return
 	}
 	filter := e.words[e.operands[0]]
+	if e.prog.Name == "yq" && slices.ContainsFunc(e.operandWords(0), func(w Word) bool {
+		return wordIn(w.Text, "load", "load_str", "load_xml", "load_props", "load_base64") && strings.Contains(w.Text, "(")
+	}) {
+		e.w.opaque(e.index, MayRead, "an expression of yq loads files", "name the files as operands")
+	}
 	switch {
 	case !filter.Known():
 		e.unprovenLate("the filter of jq is known only when it runs")
