@@ -140,7 +140,7 @@ func (s *scanner) splitValue(at int) {
 	w := &s.words[at]
 	switch {
 	case !w.Split:
-	case w.MayBeOption():
+	case w.MayBeOption(), s.looksLikeOption(w):
 		s.add(ArgUnsure, at)
 	default:
 		s.add(ArgOperand, at)

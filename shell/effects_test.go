@@ -62,6 +62,7 @@ func TestEffectsFound(t *testing.T) {
 		{"env -iS 'c1 x'", "opaque"},
 		{"env --none c1", "opaque"},
 		{"tree -R -L 1 -H .", "unproven"},
+		{"git rev-list -O -* HEAD", "unproven"},
 	}
 	for _, tt := range tests {
 		f := Analyze(tt.line, Options{Dir: "/p", Home: "/h"})

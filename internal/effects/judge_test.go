@@ -222,6 +222,12 @@ func (r rule) covers(argv []string) bool {
 		for len(words) > 1 && slices.Contains(inShell, words[0]) {
 			// The builtin leaves no trace, what it runs does.
 			for words = words[1:]; len(words) > 1 && strings.HasPrefix(words[0], "-"); words = words[1:] {
+				if words[0] == "-a" && len(words) > 2 {
+					words = words[1:] // the name that exec gives
+				}
+			}
+			if argv[0] == standard(words[0]) {
+				argv = append([]string{words[0]}, argv[1:]...)
 			}
 		}
 	}
@@ -342,8 +348,9 @@ func (j *judge) script(argv, above []string) bool {
 	if len(argv) != 2 || argv[0] != "c9" || !strings.HasPrefix(argv[1], "from-") {
 		return false
 	}
+	file := map[string]string{"from-x": work + "/x", "from-prog": work + "/prog.awk", "from-bashrc": home + "/.bashrc"}[argv[1]]
 	return !slices.ContainsFunc(j.got.Changes, func(c effectbox.Change) bool {
-		return c.What != "removed" && slices.Contains([]string{work + "/x", work + "/prog.awk", home + "/.bashrc"}, c.Path)
+		return c.What != "removed" && c.Path == file
 	})
 }
 
