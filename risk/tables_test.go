@@ -154,3 +154,16 @@ func TestClassNamesAndTiers(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsBlanks: paths are cut at single blanks only.
+func TestPathsBlanks(t *testing.T) {
+	for _, table := range [][]program{defaults, terminal} {
+		for _, p := range table {
+			for _, r := range p.rows {
+				if strings.ContainsAny(r.subs, "\t\n\r\v\f") {
+					t.Errorf("%s: %q holds another blank than a space", p.name, r.subs)
+				}
+			}
+		}
+	}
+}

@@ -136,8 +136,11 @@ func (u *use) path(subs string) int {
 		return -1
 	}
 	longest := -1
-	for one := range strings.FieldsSeq(subs) {
-		longest = max(longest, u.leads(one))
+	for one := ""; subs != ""; {
+		one, subs, _ = strings.Cut(subs, " ")
+		if one != "" {
+			longest = max(longest, u.leads(one))
+		}
 	}
 	return longest
 }
@@ -149,6 +152,9 @@ func (u *use) mayLead(subs string) bool {
 }
 
 func (u *use) leads(one string) int {
+	if len(u.operands) == 0 || u.operands[0] != "" && one[0] != u.operands[0][0] && one[0] != '*' {
+		return -1
+	}
 	n := 0
 	for segment := range strings.SplitSeq(one, "/") {
 		if n >= len(u.operands) || !star(segment, u.operands[n]) {
