@@ -6515,7 +6515,7 @@ var programs = [...]Program{
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1031, Ends: true},
 	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1032, Shared: [][]Option{options4}},
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1033, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1034},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1034, Ends: true},
 	{Name: "yarn", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
 	{Name: "yarnpkg", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
 	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1041, Shared: [][]Option{options4}, Special: "jq"},

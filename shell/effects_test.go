@@ -63,6 +63,7 @@ func TestEffectsFound(t *testing.T) {
 		{"env --none c1", "opaque"},
 		{"tree -R -L 1 -H .", "unproven"},
 		{"git rev-list -O -* HEAD", "unproven"},
+		{"xxd a -o", "write /p/-o"},
 	}
 	for _, tt := range tests {
 		f := Analyze(tt.line, Options{Dir: "/p", Home: "/h"})
