@@ -269,6 +269,9 @@ func (e *evaluation) readLine(t tool) error {
 	e.acts = make([]act, 0, len(e.facts.Actions)+2)
 	outside := e.followConfig()
 	found := risk.Each(e.facts, e.policy.Profile)
+	if !e.policy.NoCatastrophic {
+		e.catastrophe, _ = risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
+	}
 	runs := false
 	for i := range e.facts.Actions {
 		does := &e.facts.Actions[i]

@@ -18,13 +18,16 @@ type evaluation struct {
 	ceiling Ceiling
 	traits  modes.Traits
 
-	dir    string // use.Dir if it is an absolute path
-	input  map[string]any
-	facts  *shell.Facts // of a command line, else nil
-	acts   []act
-	edits  []edit   // for a mode that allows edits: what each command writes
-	guards []string // the policy's guarded files, links followed
-	trims  bool     // blanks stand around the path that a file tool is asked for
+	dir   string // use.Dir if it is an absolute path
+	input map[string]any
+	facts *shell.Facts // of a command line, else nil
+	// catastrophe is why the line is catastrophic, "" if it is not, or if the
+	// policy lifts the guard.
+	catastrophe string
+	acts        []act
+	edits       []edit   // for a mode that allows edits: what each command writes
+	guards      []string // the policy's guarded files, links followed
+	trims       bool     // blanks stand around the path that a file tool is asked for
 	// inside is the directory last found to lie in the workspace.
 	inside string
 }
@@ -217,14 +220,10 @@ func (e *evaluation) guard() string {
 	if e.said.paused {
 		return "the agent is paused: " + e.said.reason
 	}
-	if e.facts == nil || e.policy.NoCatastrophic {
+	if e.catastrophe == "" {
 		return ""
 	}
-	why, found := risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
-	if !found {
-		return ""
-	}
-	return "catastrophic command: " + why
+	return "catastrophic command: " + e.catastrophe
 }
 
 // hardOne returns a layer's hard deny of one action, or its held ask.
