@@ -73,6 +73,7 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"(( behind an eval of text that ends in a backslash", "f() { eval 'c5 a\\\\'; }; f; x=1\n(( 1 ? 2 : 3 ))", "1 ? 2 : 3"},
 		{"a separator behind a here-document in a substitution", "x=$(cat <<E\nd\nE\nls; touch p)", "ls touch p"},
 		{"the same in a process substitution", "cat <({ cat <<E\nd\nE\n}; ls; touch p)", "ls touch p"},
+		{"a plus before -c", "sh + -c 'touch p'", "touch p"},
 		{"-- behind time", "time -- touch p", "touch p"},
 		{"a dash behind command", "command - touch p", "- touch p"},
 		{"a dash behind exec", "exec - touch p", "- touch p"},

@@ -518,6 +518,7 @@ options:
 		case t.Text == "--" || t.Text == "-":
 			i++
 			break options
+		case t.Text == "+": // an option without letters
 		case t.Text == "--rcfile" || t.Text == "--init-file":
 			if i++; i < len(e.words) {
 				e.runFile(e.words[i], "option "+t.Text)
