@@ -160,23 +160,6 @@ var worstLines = map[string]string{
 	"unfamiliar":  "foo " + strings.Repeat("rm ", 20000),
 }
 
-// maxLineAllocs are the allocations of "git status" from its text to the
-// decision.
-const maxLineAllocs = 24
-
-// TestAllocs holds the figures of docs/performance.md that do not depend on
-// the machine.
-func TestAllocs(t *testing.T) {
-	p := benchPolicy(t, 10000)
-	e := evaluating(t, p, "git status")
-	if n := testing.AllocsPerRun(100, func() { e.verdict() }); n != 0 {
-		t.Errorf("the decision on words that have been read allocates %v times", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { again(e) }); n > maxLineAllocs {
-		t.Errorf("git status from its text to the decision: %v allocations, want at most %d", n, maxLineAllocs)
-	}
-}
-
 // TestConcurrent decides many lines at once, with the parsers, walkers and
 // trees that are kept from one line to the next, and compares each decision
 // and its facts with those that a quiet process comes to: nothing that a
