@@ -440,7 +440,7 @@ func (e *effector) operandEffects() {
 		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
 		e.writes(rest, NeedOutside, true, what)
 	case Places:
-		e.writes(rest, NeedOutside, false, what)
+		e.places(rest, what)
 	case Outputs:
 		e.outputs(rest, what)
 	case ModeWrites:
@@ -557,6 +557,21 @@ func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
 	for _, r := range rest {
 		e.write(r, need, purpose, what)
 	}
+}
+
+// places makes or changes folders. In .git they may become hooks or settings.
+func (e *effector) places(rest []Word, what string) {
+	for _, r := range rest {
+		need := NeedOutside
+		if inGit(r.Text) {
+			need = NeedCover
+		}
+		e.write(r, need, false, what)
+	}
+}
+
+func inGit(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
 func (e *effector) copies(rest []Word, what string) {

@@ -231,6 +231,10 @@ func seen(f *Facts, argv []string) bool {
 			return true
 		}
 	}
+	// Of a path that exec -a gives another name, only the file is seen.
+	if name, relative := strings.CutPrefix(argv[0], "./"); relative && strings.Contains(name, "/") {
+		return seen(f, append([]string{name}, argv[1:]...))
+	}
 	return false
 }
 

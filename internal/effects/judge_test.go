@@ -310,7 +310,7 @@ func (j *judge) own(i int) bool {
 		}
 		if above[1] == "-c" && j.own(s.Parent) { // the shell through which a program calls its compressor
 			return len(argv) <= 2 && slices.Contains([]string{"gzip", "bzip2", "xz", "zstd", "lzma", "lzip", "lzop", "compress"}, name) && above[2] == strings.Join(argv, " ") ||
-				name == "unzip" && (argv[1] == "-v" || strings.HasPrefix(argv[1], "-t"))
+				name == "unzip" && (argv[1] == "-v" || strings.HasPrefix(argv[1], "-t")) || j.script(argv, above)
 		}
 	case "flock":
 		return argv[0] == "/bin/sh" && shellText // flock -c
