@@ -74,6 +74,8 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"a separator behind a here-document in a substitution", "x=$(cat <<E\nd\nE\nls; touch p)", "ls touch p"},
 		{"the same in a process substitution", "cat <({ cat <<E\nd\nE\n}; ls; touch p)", "ls touch p"},
 		{"a plus before -c", "sh + -c 'touch p'", "touch p"},
+		{"quotes in a bracket behind a class", "touch [[:alpha:]'time c1']", ""},
+		{"quotes in a bracket behind its first ]", "touch []'x']", ""},
 		{"-- behind time", "time -- touch p", "touch p"},
 		{"a dash behind command", "command - touch p", "- touch p"},
 		{"a dash behind exec", "exec - touch p", "- touch p"},

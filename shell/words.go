@@ -250,7 +250,7 @@ func globs(text string, at place) []piece {
 }
 
 // bracketAcross reports whether a bracket pattern may begin in one part of a
-// word and end in another.
+// word and end in another. One that seems closed may go on: [[:alpha:]'x'].
 func bracketAcross(parts []syntax.WordPart) bool {
 	open := false
 	for _, part := range parts {
@@ -259,7 +259,7 @@ func bracketAcross(parts []syntax.WordPart) bool {
 		case ok && open && strings.Contains(lit.Value, "]"):
 			return true
 		case ok:
-			open = open || strings.LastIndexByte(lit.Value, '[') > strings.LastIndexByte(lit.Value, ']')
+			open = open || strings.Contains(lit.Value, "[")
 		}
 	}
 	return false
