@@ -411,3974 +411,3976 @@ func builtin(name string) *Program {
 		return &programs[200]
 	case "lbzip2":
 		return &programs[201]
-	case "xz":
-		return &programs[202]
-	case "unxz":
-		return &programs[203]
-	case "lzma":
-		return &programs[204]
-	case "unlzma":
-		return &programs[205]
-	case "pxz":
-		return &programs[206]
-	case "lzip":
-		return &programs[207]
-	case "zstd":
-		return &programs[208]
-	case "unzstd":
-		return &programs[209]
-	case "zstdmt":
-		return &programs[210]
-	case "lz4":
-		return &programs[211]
-	case "unlz4":
-		return &programs[212]
 	case "lzop":
-		return &programs[213]
+		return &programs[202]
 	case "lrzip":
-		return &programs[214]
+		return &programs[203]
 	case "cProfile":
-		return &programs[215]
+		return &programs[204]
 	case "profile":
-		return &programs[216]
+		return &programs[205]
 	case "trace":
-		return &programs[217]
+		return &programs[206]
 	case "pdb":
-		return &programs[218]
+		return &programs[207]
 	case "runpy":
-		return &programs[219]
+		return &programs[208]
 	case "doctest":
-		return &programs[220]
+		return &programs[209]
 	case "viztracer":
-		return &programs[221]
+		return &programs[210]
 	case "kernprof":
-		return &programs[222]
+		return &programs[211]
 	case "memray":
-		return &programs[223]
+		return &programs[212]
 	case "scalene":
-		return &programs[224]
+		return &programs[213]
 	case "pyinstrument":
-		return &programs[225]
+		return &programs[214]
 	case "py-spy":
-		return &programs[226]
+		return &programs[215]
 	case "debugpy":
-		return &programs[227]
+		return &programs[216]
 	case "ipdb":
-		return &programs[228]
+		return &programs[217]
 	case "caffeinate":
-		return &programs[229]
+		return &programs[218]
 	case "capsh":
-		return &programs[230]
+		return &programs[219]
 	case "cargo":
-		return &programs[231]
+		return &programs[220]
 	case "cat":
-		return &programs[232]
+		return &programs[221]
 	case "catchsegv":
-		return &programs[233]
+		return &programs[222]
 	case "fakeroot":
-		return &programs[234]
+		return &programs[223]
 	case "eatmydata":
-		return &programs[235]
+		return &programs[224]
 	case "dbus-run-session":
-		return &programs[236]
+		return &programs[225]
 	case "torsocks":
-		return &programs[237]
+		return &programs[226]
 	case "torify":
-		return &programs[238]
+		return &programs[227]
 	case "unbuffer":
-		return &programs[239]
+		return &programs[228]
 	case "noglob":
-		return &programs[240]
+		return &programs[229]
 	case "nocorrect":
-		return &programs[241]
+		return &programs[230]
 	case "chronic":
-		return &programs[242]
+		return &programs[231]
 	case "ifne":
-		return &programs[243]
+		return &programs[232]
 	case "tini":
-		return &programs[244]
+		return &programs[233]
 	case "dumb-init":
-		return &programs[245]
+		return &programs[234]
 	case "with-contenv":
-		return &programs[246]
+		return &programs[235]
 	case "cd":
-		return &programs[247]
+		return &programs[236]
 	case "chdir":
-		return &programs[248]
+		return &programs[237]
 	case "chcon":
-		return &programs[249]
+		return &programs[238]
 	case "chgrp":
-		return &programs[250]
+		return &programs[239]
 	case "chmod":
-		return &programs[251]
+		return &programs[240]
 	case "chown":
-		return &programs[252]
+		return &programs[241]
 	case "chpst":
-		return &programs[253]
+		return &programs[242]
 	case "chroot":
-		return &programs[254]
+		return &programs[243]
 	case "chrt":
-		return &programs[255]
+		return &programs[244]
 	case "cksum":
-		return &programs[256]
+		return &programs[245]
 	case "sum":
-		return &programs[257]
+		return &programs[246]
 	case "cmake":
-		return &programs[258]
+		return &programs[247]
 	case "cmp":
-		return &programs[259]
+		return &programs[248]
 	case "colrm":
-		return &programs[260]
+		return &programs[249]
 	case "column":
-		return &programs[261]
+		return &programs[250]
 	case "comm":
-		return &programs[262]
+		return &programs[251]
 	case "command":
-		return &programs[263]
+		return &programs[252]
 	case "compgen":
-		return &programs[264]
+		return &programs[253]
 	case "complete":
-		return &programs[265]
+		return &programs[254]
 	case "compopt":
-		return &programs[266]
+		return &programs[255]
 	case "composer":
-		return &programs[267]
+		return &programs[256]
 	case "composer.phar":
-		return &programs[268]
+		return &programs[257]
 	case "concurrently":
-		return &programs[269]
+		return &programs[258]
 	case "conda":
-		return &programs[270]
+		return &programs[259]
 	case "mamba":
-		return &programs[271]
+		return &programs[260]
 	case "micromamba":
-		return &programs[272]
+		return &programs[261]
 	case "convert":
-		return &programs[273]
+		return &programs[262]
 	case "magick":
-		return &programs[274]
+		return &programs[263]
 	case "mogrify":
-		return &programs[275]
+		return &programs[264]
 	case "composite":
-		return &programs[276]
+		return &programs[265]
 	case "montage":
-		return &programs[277]
+		return &programs[266]
 	case "compare":
-		return &programs[278]
+		return &programs[267]
 	case "gm":
-		return &programs[279]
+		return &programs[268]
 	case "vips":
-		return &programs[280]
+		return &programs[269]
 	case "cwebp":
-		return &programs[281]
+		return &programs[270]
 	case "dwebp":
-		return &programs[282]
+		return &programs[271]
 	case "pngquant":
-		return &programs[283]
+		return &programs[272]
 	case "optipng":
-		return &programs[284]
+		return &programs[273]
 	case "jpegoptim":
-		return &programs[285]
+		return &programs[274]
 	case "rsvg-convert":
-		return &programs[286]
+		return &programs[275]
 	case "inkscape":
-		return &programs[287]
+		return &programs[276]
 	case "gs":
-		return &programs[288]
+		return &programs[277]
 	case "pdftk":
-		return &programs[289]
+		return &programs[278]
 	case "qpdf":
-		return &programs[290]
+		return &programs[279]
 	case "pdfunite":
-		return &programs[291]
+		return &programs[280]
 	case "wkhtmltopdf":
-		return &programs[292]
+		return &programs[281]
 	case "exiftool":
-		return &programs[293]
+		return &programs[282]
 	case "sox":
-		return &programs[294]
+		return &programs[283]
 	case "lame":
-		return &programs[295]
+		return &programs[284]
 	case "flac":
-		return &programs[296]
+		return &programs[285]
 	case "opusenc":
-		return &programs[297]
+		return &programs[286]
 	case "potrace":
-		return &programs[298]
+		return &programs[287]
 	case "dot":
-		return &programs[299]
+		return &programs[288]
 	case "neato":
-		return &programs[300]
+		return &programs[289]
 	case "plantuml":
-		return &programs[301]
+		return &programs[290]
 	case "mmdc":
-		return &programs[302]
+		return &programs[291]
 	case "d2":
-		return &programs[303]
+		return &programs[292]
 	case "gnuplot":
-		return &programs[304]
+		return &programs[293]
 	case "pdflatex":
-		return &programs[305]
+		return &programs[294]
 	case "xelatex":
-		return &programs[306]
+		return &programs[295]
 	case "lualatex":
-		return &programs[307]
+		return &programs[296]
 	case "latex":
-		return &programs[308]
+		return &programs[297]
 	case "tex":
-		return &programs[309]
+		return &programs[298]
 	case "latexmk":
-		return &programs[310]
+		return &programs[299]
 	case "bibtex":
-		return &programs[311]
+		return &programs[300]
 	case "biber":
-		return &programs[312]
+		return &programs[301]
 	case "makeindex":
-		return &programs[313]
+		return &programs[302]
 	case "tectonic":
-		return &programs[314]
+		return &programs[303]
 	case "typst":
-		return &programs[315]
+		return &programs[304]
 	case "asciidoctor":
-		return &programs[316]
+		return &programs[305]
 	case "asciidoc":
-		return &programs[317]
+		return &programs[306]
 	case "groff":
-		return &programs[318]
+		return &programs[307]
 	case "troff":
-		return &programs[319]
+		return &programs[308]
 	case "nroff":
-		return &programs[320]
+		return &programs[309]
 	case "soffice":
-		return &programs[321]
+		return &programs[310]
 	case "libreoffice":
-		return &programs[322]
+		return &programs[311]
 	case "unoconv":
-		return &programs[323]
+		return &programs[312]
 	case "calibre":
-		return &programs[324]
+		return &programs[313]
 	case "ebook-convert":
-		return &programs[325]
+		return &programs[314]
 	case "antiword":
-		return &programs[326]
+		return &programs[315]
 	case "catdoc":
-		return &programs[327]
+		return &programs[316]
 	case "docx2txt":
-		return &programs[328]
+		return &programs[317]
 	case "xlsx2csv":
-		return &programs[329]
+		return &programs[318]
 	case "csvtool":
-		return &programs[330]
+		return &programs[319]
 	case "openscad":
-		return &programs[331]
+		return &programs[320]
 	case "blender":
-		return &programs[332]
+		return &programs[321]
 	case "stl2gcode":
-		return &programs[333]
+		return &programs[322]
 	case "corepack":
-		return &programs[334]
+		return &programs[323]
 	case "coverage":
-		return &programs[335]
+		return &programs[324]
 	case "cp":
-		return &programs[336]
+		return &programs[325]
 	case "cpack":
-		return &programs[337]
+		return &programs[326]
 	case "cpio":
-		return &programs[338]
+		return &programs[327]
 	case "crontab":
-		return &programs[339]
+		return &programs[328]
 	case "cross-env":
-		return &programs[340]
+		return &programs[329]
 	case "cross-env-shell":
-		return &programs[341]
+		return &programs[330]
 	case "csh":
-		return &programs[342]
+		return &programs[331]
 	case "tcsh":
-		return &programs[343]
+		return &programs[332]
 	case "csplit":
-		return &programs[344]
+		return &programs[333]
 	case "ctest":
-		return &programs[345]
+		return &programs[334]
 	case "curl":
-		return &programs[346]
+		return &programs[335]
 	case "cut":
-		return &programs[347]
+		return &programs[336]
 	case "cypress":
-		return &programs[348]
+		return &programs[337]
 	case "date":
-		return &programs[349]
+		return &programs[338]
 	case "dd":
-		return &programs[350]
+		return &programs[339]
 	case "declare":
-		return &programs[351]
+		return &programs[340]
 	case "typeset":
-		return &programs[352]
+		return &programs[341]
 	case "local":
-		return &programs[353]
+		return &programs[342]
 	case "readonly":
-		return &programs[354]
+		return &programs[343]
 	case "integer":
-		return &programs[355]
+		return &programs[344]
 	case "float":
-		return &programs[356]
+		return &programs[345]
 	case "delta":
-		return &programs[357]
+		return &programs[346]
 	case "difft":
-		return &programs[358]
+		return &programs[347]
 	case "difftastic":
-		return &programs[359]
+		return &programs[348]
 	case "diff-so-fancy":
-		return &programs[360]
+		return &programs[349]
 	case "icdiff":
-		return &programs[361]
+		return &programs[350]
 	case "sd":
-		return &programs[362]
+		return &programs[351]
 	case "choose":
-		return &programs[363]
+		return &programs[352]
 	case "gron":
-		return &programs[364]
+		return &programs[353]
 	case "fx":
-		return &programs[365]
+		return &programs[354]
 	case "jo":
-		return &programs[366]
+		return &programs[355]
 	case "jc":
-		return &programs[367]
+		return &programs[356]
 	case "dasel":
-		return &programs[368]
+		return &programs[357]
 	case "xsv":
-		return &programs[369]
+		return &programs[358]
 	case "qsv":
-		return &programs[370]
+		return &programs[359]
 	case "csvcut":
-		return &programs[371]
+		return &programs[360]
 	case "csvgrep":
-		return &programs[372]
+		return &programs[361]
 	case "csvlook":
-		return &programs[373]
+		return &programs[362]
 	case "in2csv":
-		return &programs[374]
+		return &programs[363]
 	case "mlr":
-		return &programs[375]
+		return &programs[364]
 	case "htmlq":
-		return &programs[376]
+		return &programs[365]
 	case "pup":
-		return &programs[377]
+		return &programs[366]
 	case "tomlq":
-		return &programs[378]
+		return &programs[367]
 	case "gum":
-		return &programs[379]
+		return &programs[368]
 	case "glow":
-		return &programs[380]
+		return &programs[369]
 	case "grex":
-		return &programs[381]
+		return &programs[370]
 	case "tldr":
-		return &programs[382]
+		return &programs[371]
 	case "shellspec":
-		return &programs[383]
+		return &programs[372]
 	case "actionlint":
-		return &programs[384]
+		return &programs[373]
 	case "act":
-		return &programs[385]
+		return &programs[374]
 	case "gitleaks":
-		return &programs[386]
+		return &programs[375]
 	case "trufflehog":
-		return &programs[387]
+		return &programs[376]
 	case "detect-secrets":
-		return &programs[388]
+		return &programs[377]
 	case "ctags":
-		return &programs[389]
+		return &programs[378]
 	case "cscope":
-		return &programs[390]
+		return &programs[379]
 	case "comby":
-		return &programs[391]
+		return &programs[380]
 	case "jscodeshift":
-		return &programs[392]
+		return &programs[381]
 	case "claude":
-		return &programs[393]
+		return &programs[382]
 	case "codex":
-		return &programs[394]
+		return &programs[383]
 	case "gemini":
-		return &programs[395]
+		return &programs[384]
 	case "aider":
-		return &programs[396]
+		return &programs[385]
 	case "llm":
-		return &programs[397]
+		return &programs[386]
 	case "ollama":
-		return &programs[398]
+		return &programs[387]
 	case "goose":
-		return &programs[399]
+		return &programs[388]
 	case "opencode":
-		return &programs[400]
+		return &programs[389]
 	case "copilot":
-		return &programs[401]
+		return &programs[390]
 	case "lazygit":
-		return &programs[402]
+		return &programs[391]
 	case "gitui":
-		return &programs[403]
+		return &programs[392]
 	case "tig":
-		return &programs[404]
+		return &programs[393]
 	case "watchman":
-		return &programs[405]
+		return &programs[394]
 	case "deno":
-		return &programs[406]
+		return &programs[395]
 	case "df":
-		return &programs[407]
+		return &programs[396]
 	case "diff":
-		return &programs[408]
+		return &programs[397]
 	case "colordiff":
-		return &programs[409]
+		return &programs[398]
 	case "gdiff":
-		return &programs[410]
+		return &programs[399]
 	case "diff3":
-		return &programs[411]
+		return &programs[400]
 	case "diffstat":
-		return &programs[412]
+		return &programs[401]
 	case "dig":
-		return &programs[413]
+		return &programs[402]
 	case "delv":
-		return &programs[414]
+		return &programs[403]
 	case "dir":
-		return &programs[415]
+		return &programs[404]
 	case "vdir":
-		return &programs[416]
+		return &programs[405]
 	case "dircolors":
-		return &programs[417]
+		return &programs[406]
 	case "direnv":
-		return &programs[418]
+		return &programs[407]
 	case "dirname":
-		return &programs[419]
+		return &programs[408]
 	case "dirs":
-		return &programs[420]
+		return &programs[409]
 	case "disown":
-		return &programs[421]
+		return &programs[410]
 	case "dlv":
-		return &programs[422]
+		return &programs[411]
 	case "dmesg":
-		return &programs[423]
+		return &programs[412]
 	case "dnf":
-		return &programs[424]
+		return &programs[413]
 	case "yum":
-		return &programs[425]
+		return &programs[414]
 	case "microdnf":
-		return &programs[426]
+		return &programs[415]
 	case "zypper":
-		return &programs[427]
+		return &programs[416]
 	case "pacman":
-		return &programs[428]
+		return &programs[417]
 	case "yay":
-		return &programs[429]
+		return &programs[418]
 	case "paru":
-		return &programs[430]
+		return &programs[419]
 	case "apk":
-		return &programs[431]
+		return &programs[420]
 	case "emerge":
-		return &programs[432]
+		return &programs[421]
 	case "xbps-install":
-		return &programs[433]
+		return &programs[422]
 	case "pkg":
-		return &programs[434]
+		return &programs[423]
 	case "pkgin":
-		return &programs[435]
+		return &programs[424]
 	case "port":
-		return &programs[436]
+		return &programs[425]
 	case "snap":
-		return &programs[437]
+		return &programs[426]
 	case "flatpak":
-		return &programs[438]
+		return &programs[427]
 	case "rpm":
-		return &programs[439]
+		return &programs[428]
 	case "rpm-ostree":
-		return &programs[440]
+		return &programs[429]
 	case "dnf5":
-		return &programs[441]
+		return &programs[430]
 	case "eopkg":
-		return &programs[442]
+		return &programs[431]
 	case "swupd":
-		return &programs[443]
+		return &programs[432]
 	case "opkg":
-		return &programs[444]
+		return &programs[433]
 	case "slackpkg":
-		return &programs[445]
+		return &programs[434]
 	case "choco":
-		return &programs[446]
+		return &programs[435]
 	case "scoop":
-		return &programs[447]
+		return &programs[436]
 	case "winget":
-		return &programs[448]
+		return &programs[437]
 	case "nix-env":
-		return &programs[449]
+		return &programs[438]
 	case "nix-build":
-		return &programs[450]
+		return &programs[439]
 	case "nix-channel":
-		return &programs[451]
+		return &programs[440]
 	case "nix-store":
-		return &programs[452]
+		return &programs[441]
 	case "nix-instantiate":
-		return &programs[453]
+		return &programs[442]
 	case "nix-collect-garbage":
-		return &programs[454]
+		return &programs[443]
 	case "home-manager":
-		return &programs[455]
+		return &programs[444]
 	case "nixos-rebuild":
-		return &programs[456]
+		return &programs[445]
 	case "guix":
-		return &programs[457]
+		return &programs[446]
 	case "conan":
-		return &programs[458]
+		return &programs[447]
 	case "vcpkg":
-		return &programs[459]
+		return &programs[448]
 	case "spack":
-		return &programs[460]
+		return &programs[449]
 	case "luarocks":
-		return &programs[461]
+		return &programs[450]
 	case "cpan":
-		return &programs[462]
+		return &programs[451]
 	case "cpanm":
-		return &programs[463]
+		return &programs[452]
 	case "ghcup":
-		return &programs[464]
+		return &programs[453]
 	case "sdk":
-		return &programs[465]
+		return &programs[454]
 	case "jenv":
-		return &programs[466]
+		return &programs[455]
 	case "pyenv":
-		return &programs[467]
+		return &programs[456]
 	case "rbenv":
-		return &programs[468]
+		return &programs[457]
 	case "goenv":
-		return &programs[469]
+		return &programs[458]
 	case "tfenv":
-		return &programs[470]
+		return &programs[459]
 	case "chezmoi":
-		return &programs[471]
+		return &programs[460]
 	case "stow":
-		return &programs[472]
+		return &programs[461]
 	case "doas":
-		return &programs[473]
+		return &programs[462]
 	case "docker":
-		return &programs[474]
+		return &programs[463]
 	case "podman":
-		return &programs[475]
+		return &programs[464]
 	case "nerdctl":
-		return &programs[476]
+		return &programs[465]
 	case "finch":
-		return &programs[477]
+		return &programs[466]
 	case "docker-compose":
-		return &programs[478]
+		return &programs[467]
 	case "podman-compose":
-		return &programs[479]
+		return &programs[468]
 	case "dos2unix":
-		return &programs[480]
+		return &programs[469]
 	case "unix2dos":
-		return &programs[481]
+		return &programs[470]
 	case "mac2unix":
-		return &programs[482]
+		return &programs[471]
 	case "dotenv":
-		return &programs[483]
+		return &programs[472]
 	case "dotnet":
-		return &programs[484]
+		return &programs[473]
 	case "dpkg":
-		return &programs[485]
+		return &programs[474]
 	case "dpkg-query":
-		return &programs[486]
+		return &programs[475]
 	case "du":
-		return &programs[487]
+		return &programs[476]
 	case "echo":
-		return &programs[488]
+		return &programs[477]
 	case "ed":
-		return &programs[489]
+		return &programs[478]
 	case "red":
-		return &programs[490]
+		return &programs[479]
 	case "emulate":
-		return &programs[491]
+		return &programs[480]
 	case "enable":
-		return &programs[492]
+		return &programs[481]
 	case "entr":
-		return &programs[493]
+		return &programs[482]
 	case "env":
-		return &programs[494]
+		return &programs[483]
 	case "envsubst":
-		return &programs[495]
+		return &programs[484]
 	case "esbuild":
-		return &programs[496]
+		return &programs[485]
 	case "eslint":
-		return &programs[497]
+		return &programs[486]
 	case "eslint_d":
-		return &programs[498]
+		return &programs[487]
 	case "xo":
-		return &programs[499]
+		return &programs[488]
 	case "standard":
-		return &programs[500]
+		return &programs[489]
 	case "semistandard":
-		return &programs[501]
+		return &programs[490]
 	case "ts-standard":
-		return &programs[502]
+		return &programs[491]
 	case "eval":
-		return &programs[503]
+		return &programs[492]
 	case "exec":
-		return &programs[504]
+		return &programs[493]
 	case "exit":
-		return &programs[505]
+		return &programs[494]
 	case "return":
-		return &programs[506]
+		return &programs[495]
 	case "bye":
-		return &programs[507]
+		return &programs[496]
 	case "expand":
-		return &programs[508]
+		return &programs[497]
 	case "unexpand":
-		return &programs[509]
+		return &programs[498]
 	case "expect":
-		return &programs[510]
+		return &programs[499]
 	case "export":
-		return &programs[511]
+		return &programs[500]
 	case "expr":
-		return &programs[512]
+		return &programs[501]
 	case "eza":
-		return &programs[513]
+		return &programs[502]
 	case "exa":
-		return &programs[514]
+		return &programs[503]
 	case "lsd":
-		return &programs[515]
+		return &programs[504]
 	case "faketime":
-		return &programs[516]
+		return &programs[505]
 	case "fc":
-		return &programs[517]
+		return &programs[506]
 	case "r":
-		return &programs[518]
+		return &programs[507]
 	case "fd":
-		return &programs[519]
+		return &programs[508]
 	case "fdfind":
-		return &programs[520]
+		return &programs[509]
 	case "ffmpeg":
-		return &programs[521]
+		return &programs[510]
 	case "ffprobe":
-		return &programs[522]
+		return &programs[511]
 	case "ffplay":
-		return &programs[523]
+		return &programs[512]
 	case "file":
-		return &programs[524]
+		return &programs[513]
 	case "find":
-		return &programs[525]
+		return &programs[514]
 	case "gfind":
-		return &programs[526]
+		return &programs[515]
 	case "firejail":
-		return &programs[527]
+		return &programs[516]
 	case "fish":
-		return &programs[528]
+		return &programs[517]
 	case "flock":
-		return &programs[529]
+		return &programs[518]
 	case "fmt":
-		return &programs[530]
+		return &programs[519]
 	case "fnm":
-		return &programs[531]
+		return &programs[520]
 	case "n":
-		return &programs[532]
+		return &programs[521]
 	case "nodenv":
-		return &programs[533]
+		return &programs[522]
 	case "volta":
-		return &programs[534]
+		return &programs[523]
 	case "nvm":
-		return &programs[535]
+		return &programs[524]
 	case "nvs":
-		return &programs[536]
+		return &programs[525]
 	case "fold":
-		return &programs[537]
+		return &programs[526]
 	case "free":
-		return &programs[538]
+		return &programs[527]
 	case "vmstat":
-		return &programs[539]
+		return &programs[528]
 	case "iostat":
-		return &programs[540]
+		return &programs[529]
 	case "mpstat":
-		return &programs[541]
+		return &programs[530]
 	case "slabtop":
-		return &programs[542]
+		return &programs[531]
 	case "lscpu":
-		return &programs[543]
+		return &programs[532]
 	case "lsmem":
-		return &programs[544]
+		return &programs[533]
 	case "lspci":
-		return &programs[545]
+		return &programs[534]
 	case "lsusb":
-		return &programs[546]
+		return &programs[535]
 	case "lsmod":
-		return &programs[547]
+		return &programs[536]
 	case "lsns":
-		return &programs[548]
+		return &programs[537]
 	case "lsipc":
-		return &programs[549]
+		return &programs[538]
 	case "lslocks":
-		return &programs[550]
+		return &programs[539]
 	case "lsb_release":
-		return &programs[551]
+		return &programs[540]
 	case "lshw":
-		return &programs[552]
+		return &programs[541]
 	case "dmidecode":
-		return &programs[553]
+		return &programs[542]
 	case "hwinfo":
-		return &programs[554]
+		return &programs[543]
 	case "inxi":
-		return &programs[555]
+		return &programs[544]
 	case "sensors":
-		return &programs[556]
+		return &programs[545]
 	case "acpi":
-		return &programs[557]
+		return &programs[546]
 	case "numastat":
-		return &programs[558]
+		return &programs[547]
 	case "nvidia-smi":
-		return &programs[559]
+		return &programs[548]
 	case "rocm-smi":
-		return &programs[560]
+		return &programs[549]
 	case "getfacl":
-		return &programs[561]
+		return &programs[550]
 	case "lsattr":
-		return &programs[562]
+		return &programs[551]
 	case "ipcs":
-		return &programs[563]
+		return &programs[552]
 	case "last":
-		return &programs[564]
+		return &programs[553]
 	case "lastb":
-		return &programs[565]
+		return &programs[554]
 	case "lastlog":
-		return &programs[566]
+		return &programs[555]
 	case "locale":
-		return &programs[567]
+		return &programs[556]
 	case "getcap":
-		return &programs[568]
+		return &programs[557]
 	case "getenforce":
-		return &programs[569]
+		return &programs[558]
 	case "sestatus":
-		return &programs[570]
+		return &programs[559]
 	case "sw_vers":
-		return &programs[571]
+		return &programs[560]
 	case "system_profiler":
-		return &programs[572]
+		return &programs[561]
 	case "vm_stat":
-		return &programs[573]
+		return &programs[562]
 	case "cal":
-		return &programs[574]
+		return &programs[563]
 	case "ncal":
-		return &programs[575]
+		return &programs[564]
 	case "uuidgen":
-		return &programs[576]
+		return &programs[565]
 	case "neofetch":
-		return &programs[577]
+		return &programs[566]
 	case "fastfetch":
-		return &programs[578]
+		return &programs[567]
 	case "screenfetch":
-		return &programs[579]
+		return &programs[568]
 	case "cowsay":
-		return &programs[580]
+		return &programs[569]
 	case "figlet":
-		return &programs[581]
+		return &programs[570]
 	case "fortune":
-		return &programs[582]
+		return &programs[571]
 	case "toilet":
-		return &programs[583]
+		return &programs[572]
 	case "lolcat":
-		return &programs[584]
+		return &programs[573]
 	case "tput":
-		return &programs[585]
+		return &programs[574]
 	case "clear":
-		return &programs[586]
+		return &programs[575]
 	case "reset":
-		return &programs[587]
+		return &programs[576]
 	case "tabs":
-		return &programs[588]
+		return &programs[577]
 	case "infocmp":
-		return &programs[589]
+		return &programs[578]
 	case "toe":
-		return &programs[590]
+		return &programs[579]
 	case "units":
-		return &programs[591]
+		return &programs[580]
 	case "pstree":
-		return &programs[592]
+		return &programs[581]
 	case "pidof":
-		return &programs[593]
+		return &programs[582]
 	case "pwdx":
-		return &programs[594]
+		return &programs[583]
 	case "pmap":
-		return &programs[595]
+		return &programs[584]
 	case "prtstat":
-		return &programs[596]
+		return &programs[585]
 	case "peekfd":
-		return &programs[597]
+		return &programs[586]
 	case "lsfd":
-		return &programs[598]
+		return &programs[587]
 	case "findmnt":
-		return &programs[599]
-	case "lsblk":
-		return &programs[600]
+		return &programs[588]
 	case "blkid":
-		return &programs[601]
+		return &programs[589]
 	case "mountpoint":
-		return &programs[602]
+		return &programs[590]
 	case "namei":
-		return &programs[603]
+		return &programs[591]
 	case "runlevel":
-		return &programs[604]
+		return &programs[592]
 	case "tzselect":
-		return &programs[605]
+		return &programs[593]
 	case "ac":
-		return &programs[606]
+		return &programs[594]
 	case "vnstat":
-		return &programs[607]
+		return &programs[595]
 	case "ipcalc":
-		return &programs[608]
+		return &programs[596]
 	case "sipcalc":
-		return &programs[609]
+		return &programs[597]
 	case "mcookie":
-		return &programs[610]
+		return &programs[598]
 	case "procinfo":
-		return &programs[611]
+		return &programs[599]
 	case "ftp":
-		return &programs[612]
+		return &programs[600]
 	case "lftp":
-		return &programs[613]
+		return &programs[601]
 	case "tnftp":
-		return &programs[614]
+		return &programs[602]
 	case "ncftp":
-		return &programs[615]
+		return &programs[603]
 	case "fuser":
-		return &programs[616]
+		return &programs[604]
 	case "fzf":
-		return &programs[617]
+		return &programs[605]
 	case "gcc":
-		return &programs[618]
+		return &programs[606]
 	case "cc":
-		return &programs[619]
+		return &programs[607]
 	case "g++":
-		return &programs[620]
+		return &programs[608]
 	case "c++":
-		return &programs[621]
+		return &programs[609]
 	case "clang":
-		return &programs[622]
+		return &programs[610]
 	case "clang++":
-		return &programs[623]
+		return &programs[611]
 	case "gcc-10":
-		return &programs[624]
+		return &programs[612]
 	case "gcc-11":
-		return &programs[625]
+		return &programs[613]
 	case "gcc-12":
-		return &programs[626]
+		return &programs[614]
 	case "gcc-13":
-		return &programs[627]
+		return &programs[615]
 	case "gcc-14":
-		return &programs[628]
+		return &programs[616]
 	case "g++-10":
-		return &programs[629]
+		return &programs[617]
 	case "g++-11":
-		return &programs[630]
+		return &programs[618]
 	case "g++-12":
-		return &programs[631]
+		return &programs[619]
 	case "g++-13":
-		return &programs[632]
+		return &programs[620]
 	case "g++-14":
-		return &programs[633]
+		return &programs[621]
 	case "clang-14":
-		return &programs[634]
+		return &programs[622]
 	case "clang-15":
-		return &programs[635]
+		return &programs[623]
 	case "clang-16":
-		return &programs[636]
+		return &programs[624]
 	case "clang-17":
-		return &programs[637]
+		return &programs[625]
 	case "clang-18":
-		return &programs[638]
+		return &programs[626]
 	case "clang-19":
-		return &programs[639]
+		return &programs[627]
 	case "clang++-14":
-		return &programs[640]
+		return &programs[628]
 	case "clang++-15":
-		return &programs[641]
+		return &programs[629]
 	case "clang++-16":
-		return &programs[642]
+		return &programs[630]
 	case "clang++-17":
-		return &programs[643]
+		return &programs[631]
 	case "clang++-18":
-		return &programs[644]
+		return &programs[632]
 	case "cpp":
-		return &programs[645]
+		return &programs[633]
 	case "gfortran":
-		return &programs[646]
+		return &programs[634]
 	case "tcc":
-		return &programs[647]
+		return &programs[635]
 	case "icx":
-		return &programs[648]
+		return &programs[636]
 	case "icpx":
-		return &programs[649]
+		return &programs[637]
 	case "nvcc":
-		return &programs[650]
+		return &programs[638]
 	case "emcc":
-		return &programs[651]
+		return &programs[639]
 	case "em++":
-		return &programs[652]
+		return &programs[640]
 	case "x86_64-linux-gnu-gcc":
-		return &programs[653]
+		return &programs[641]
 	case "aarch64-linux-gnu-gcc":
-		return &programs[654]
+		return &programs[642]
 	case "musl-gcc":
-		return &programs[655]
+		return &programs[643]
 	case "gcloud":
-		return &programs[656]
+		return &programs[644]
 	case "gsutil":
-		return &programs[657]
+		return &programs[645]
 	case "az":
-		return &programs[658]
+		return &programs[646]
 	case "doctl":
-		return &programs[659]
+		return &programs[647]
 	case "linode-cli":
-		return &programs[660]
+		return &programs[648]
 	case "hcloud":
-		return &programs[661]
+		return &programs[649]
 	case "oci":
-		return &programs[662]
+		return &programs[650]
 	case "ibmcloud":
-		return &programs[663]
+		return &programs[651]
 	case "scw":
-		return &programs[664]
+		return &programs[652]
 	case "vultr-cli":
-		return &programs[665]
+		return &programs[653]
 	case "flyctl":
-		return &programs[666]
+		return &programs[654]
 	case "fly":
-		return &programs[667]
+		return &programs[655]
 	case "heroku":
-		return &programs[668]
+		return &programs[656]
 	case "railway":
-		return &programs[669]
+		return &programs[657]
 	case "render":
-		return &programs[670]
+		return &programs[658]
 	case "dokku":
-		return &programs[671]
+		return &programs[659]
 	case "cf":
-		return &programs[672]
+		return &programs[660]
 	case "eb":
-		return &programs[673]
+		return &programs[661]
 	case "sam":
-		return &programs[674]
+		return &programs[662]
 	case "copilot-aws":
-		return &programs[675]
+		return &programs[663]
 	case "cfn":
-		return &programs[676]
+		return &programs[664]
 	case "aliyun":
-		return &programs[677]
+		return &programs[665]
 	case "tccli":
-		return &programs[678]
+		return &programs[666]
 	case "yc":
-		return &programs[679]
+		return &programs[667]
 	case "stripe":
-		return &programs[680]
+		return &programs[668]
 	case "twilio":
-		return &programs[681]
+		return &programs[669]
 	case "sentry-cli":
-		return &programs[682]
+		return &programs[670]
 	case "datadog-ci":
-		return &programs[683]
+		return &programs[671]
 	case "newrelic":
-		return &programs[684]
+		return &programs[672]
 	case "snyk":
-		return &programs[685]
+		return &programs[673]
 	case "sonar-scanner":
-		return &programs[686]
+		return &programs[674]
 	case "circleci":
-		return &programs[687]
+		return &programs[675]
 	case "travis":
-		return &programs[688]
+		return &programs[676]
 	case "glab":
-		return &programs[689]
+		return &programs[677]
 	case "hub":
-		return &programs[690]
+		return &programs[678]
 	case "tea":
-		return &programs[691]
+		return &programs[679]
 	case "bb-cli":
-		return &programs[692]
+		return &programs[680]
 	case "jira":
-		return &programs[693]
+		return &programs[681]
 	case "linear":
-		return &programs[694]
+		return &programs[682]
 	case "slack":
-		return &programs[695]
+		return &programs[683]
 	case "sfdx":
-		return &programs[696]
+		return &programs[684]
 	case "sf":
-		return &programs[697]
+		return &programs[685]
 	case "shopify":
-		return &programs[698]
+		return &programs[686]
 	case "contentful":
-		return &programs[699]
+		return &programs[687]
 	case "sanity":
-		return &programs[700]
+		return &programs[688]
 	case "auth0":
-		return &programs[701]
+		return &programs[689]
 	case "okta":
-		return &programs[702]
+		return &programs[690]
 	case "launchdarkly":
-		return &programs[703]
+		return &programs[691]
 	case "ngrok-cli":
-		return &programs[704]
+		return &programs[692]
 	case "gitlab-runner":
-		return &programs[705]
+		return &programs[693]
 	case "jenkins-cli":
-		return &programs[706]
+		return &programs[694]
 	case "drone":
-		return &programs[707]
+		return &programs[695]
 	case "buildkite-agent":
-		return &programs[708]
+		return &programs[696]
 	case "argo":
-		return &programs[709]
+		return &programs[697]
 	case "entire":
-		return &programs[710]
+		return &programs[698]
 	case "gdb":
-		return &programs[711]
+		return &programs[699]
 	case "lldb":
-		return &programs[712]
+		return &programs[700]
 	case "rr":
-		return &programs[713]
+		return &programs[701]
 	case "cgdb":
-		return &programs[714]
+		return &programs[702]
 	case "pwndbg":
-		return &programs[715]
+		return &programs[703]
 	case "gdb-multiarch":
-		return &programs[716]
+		return &programs[704]
 	case "lldb-15":
-		return &programs[717]
+		return &programs[705]
 	case "gem":
-		return &programs[718]
+		return &programs[706]
 	case "getconf":
-		return &programs[719]
+		return &programs[707]
 	case "getopts":
-		return &programs[720]
+		return &programs[708]
 	case "gh":
-		return &programs[721]
+		return &programs[709]
 	case "git":
-		return &programs[722]
+		return &programs[710]
 	case "go":
-		return &programs[723]
+		return &programs[711]
 	case "go1.21":
-		return &programs[724]
+		return &programs[712]
 	case "go1.22":
-		return &programs[725]
+		return &programs[713]
 	case "go1.23":
-		return &programs[726]
+		return &programs[714]
 	case "go1.24":
-		return &programs[727]
+		return &programs[715]
 	case "go1.25":
-		return &programs[728]
+		return &programs[716]
 	case "go1.26":
-		return &programs[729]
+		return &programs[717]
 	case "gotip":
-		return &programs[730]
+		return &programs[718]
 	case "gofmt":
-		return &programs[731]
+		return &programs[719]
 	case "goimports":
-		return &programs[732]
+		return &programs[720]
 	case "gofumpt":
-		return &programs[733]
+		return &programs[721]
 	case "gci":
-		return &programs[734]
+		return &programs[722]
 	case "golines":
-		return &programs[735]
+		return &programs[723]
 	case "golangci-lint":
-		return &programs[736]
+		return &programs[724]
 	case "gosu":
-		return &programs[737]
+		return &programs[725]
 	case "su-exec":
-		return &programs[738]
+		return &programs[726]
 	case "setuidgid":
-		return &programs[739]
+		return &programs[727]
 	case "gpg":
-		return &programs[740]
+		return &programs[728]
 	case "gpg2":
-		return &programs[741]
+		return &programs[729]
 	case "gpgv":
-		return &programs[742]
+		return &programs[730]
 	case "age":
-		return &programs[743]
+		return &programs[731]
 	case "age-keygen":
-		return &programs[744]
+		return &programs[732]
 	case "sops":
-		return &programs[745]
+		return &programs[733]
 	case "pass":
-		return &programs[746]
+		return &programs[734]
 	case "gopass":
-		return &programs[747]
+		return &programs[735]
 	case "minisign":
-		return &programs[748]
+		return &programs[736]
 	case "signify":
-		return &programs[749]
+		return &programs[737]
 	case "keybase":
-		return &programs[750]
+		return &programs[738]
 	case "vault":
-		return &programs[751]
+		return &programs[739]
 	case "op":
-		return &programs[752]
+		return &programs[740]
 	case "bw":
-		return &programs[753]
+		return &programs[741]
 	case "lpass":
-		return &programs[754]
+		return &programs[742]
 	case "doppler":
-		return &programs[755]
+		return &programs[743]
 	case "infisical":
-		return &programs[756]
+		return &programs[744]
 	case "chamber":
-		return &programs[757]
+		return &programs[745]
 	case "aws-vault":
-		return &programs[758]
+		return &programs[746]
 	case "teller":
-		return &programs[759]
+		return &programs[747]
 	case "gradle":
-		return &programs[760]
+		return &programs[748]
 	case "gradlew":
-		return &programs[761]
+		return &programs[749]
 	case "grep":
-		return &programs[762]
+		return &programs[750]
 	case "egrep":
-		return &programs[763]
+		return &programs[751]
 	case "fgrep":
-		return &programs[764]
+		return &programs[752]
 	case "rgrep":
-		return &programs[765]
+		return &programs[753]
 	case "ggrep":
-		return &programs[766]
+		return &programs[754]
 	case "zgrep":
-		return &programs[767]
+		return &programs[755]
 	case "zegrep":
-		return &programs[768]
+		return &programs[756]
 	case "zfgrep":
-		return &programs[769]
+		return &programs[757]
 	case "bzgrep":
-		return &programs[770]
+		return &programs[758]
 	case "xzgrep":
-		return &programs[771]
+		return &programs[759]
 	case "pcregrep":
-		return &programs[772]
+		return &programs[760]
 	case "pcre2grep":
-		return &programs[773]
+		return &programs[761]
 	case "groovy":
-		return &programs[774]
+		return &programs[762]
 	case "scala":
-		return &programs[775]
+		return &programs[763]
 	case "kotlin":
-		return &programs[776]
+		return &programs[764]
 	case "kscript":
-		return &programs[777]
+		return &programs[765]
 	case "jshell":
-		return &programs[778]
+		return &programs[766]
 	case "julia":
-		return &programs[779]
+		return &programs[767]
 	case "elixir":
-		return &programs[780]
+		return &programs[768]
 	case "iex":
-		return &programs[781]
+		return &programs[769]
 	case "erl":
-		return &programs[782]
+		return &programs[770]
 	case "escript":
-		return &programs[783]
+		return &programs[771]
 	case "ghci":
-		return &programs[784]
+		return &programs[772]
 	case "runghc":
-		return &programs[785]
+		return &programs[773]
 	case "runhaskell":
-		return &programs[786]
+		return &programs[774]
 	case "clojure":
-		return &programs[787]
+		return &programs[775]
 	case "clj":
-		return &programs[788]
+		return &programs[776]
 	case "bb":
-		return &programs[789]
+		return &programs[777]
 	case "racket":
-		return &programs[790]
+		return &programs[778]
 	case "guile":
-		return &programs[791]
+		return &programs[779]
 	case "sbcl":
-		return &programs[792]
+		return &programs[780]
 	case "emacs":
-		return &programs[793]
+		return &programs[781]
 	case "emacsclient":
-		return &programs[794]
+		return &programs[782]
 	case "swipl":
-		return &programs[795]
+		return &programs[783]
 	case "octave":
-		return &programs[796]
+		return &programs[784]
 	case "matlab":
-		return &programs[797]
+		return &programs[785]
 	case "janet":
-		return &programs[798]
+		return &programs[786]
 	case "gjs":
-		return &programs[799]
+		return &programs[787]
 	case "qjs":
-		return &programs[800]
+		return &programs[788]
 	case "d8":
-		return &programs[801]
+		return &programs[789]
 	case "bun.exe":
-		return &programs[802]
+		return &programs[790]
 	case "ts-node":
-		return &programs[803]
+		return &programs[791]
 	case "tsx":
-		return &programs[804]
+		return &programs[792]
 	case "esno":
-		return &programs[805]
+		return &programs[793]
 	case "babel-node":
-		return &programs[806]
+		return &programs[794]
 	case "vite-node":
-		return &programs[807]
+		return &programs[795]
 	case "coffee":
-		return &programs[808]
+		return &programs[796]
 	case "gtime":
-		return &programs[809]
+		return &programs[797]
 	case "gunicorn":
-		return &programs[810]
+		return &programs[798]
 	case "uvicorn":
-		return &programs[811]
+		return &programs[799]
 	case "hypercorn":
-		return &programs[812]
+		return &programs[800]
 	case "daphne":
-		return &programs[813]
+		return &programs[801]
 	case "waitress-serve":
-		return &programs[814]
+		return &programs[802]
 	case "uwsgi":
-		return &programs[815]
+		return &programs[803]
 	case "flask":
-		return &programs[816]
+		return &programs[804]
 	case "fastapi":
-		return &programs[817]
+		return &programs[805]
 	case "granian":
-		return &programs[818]
+		return &programs[806]
 	case "celery":
-		return &programs[819]
+		return &programs[807]
 	case "django-admin":
-		return &programs[820]
+		return &programs[808]
 	case "alembic":
-		return &programs[821]
+		return &programs[809]
 	case "airflow":
-		return &programs[822]
+		return &programs[810]
 	case "dagster":
-		return &programs[823]
+		return &programs[811]
 	case "prefect":
-		return &programs[824]
+		return &programs[812]
 	case "dbt":
-		return &programs[825]
+		return &programs[813]
 	case "scrapy":
-		return &programs[826]
+		return &programs[814]
 	case "locust":
-		return &programs[827]
+		return &programs[815]
 	case "rq":
-		return &programs[828]
+		return &programs[816]
 	case "dramatiq":
-		return &programs[829]
+		return &programs[817]
 	case "huey":
-		return &programs[830]
+		return &programs[818]
 	case "supervisord":
-		return &programs[831]
+		return &programs[819]
 	case "supervisorctl":
-		return &programs[832]
+		return &programs[820]
 	case "ansible":
-		return &programs[833]
+		return &programs[821]
 	case "ansible-playbook":
-		return &programs[834]
+		return &programs[822]
 	case "ansible-galaxy":
-		return &programs[835]
+		return &programs[823]
 	case "ansible-vault":
-		return &programs[836]
+		return &programs[824]
 	case "ansible-inventory":
-		return &programs[837]
+		return &programs[825]
 	case "ansible-doc":
-		return &programs[838]
+		return &programs[826]
 	case "salt":
-		return &programs[839]
+		return &programs[827]
 	case "salt-call":
-		return &programs[840]
+		return &programs[828]
 	case "puppet":
-		return &programs[841]
+		return &programs[829]
 	case "chef-client":
-		return &programs[842]
+		return &programs[830]
 	case "knife":
-		return &programs[843]
+		return &programs[831]
 	case "gzip":
-		return &programs[844]
+		return &programs[832]
 	case "gunzip":
-		return &programs[845]
+		return &programs[833]
 	case "pigz":
-		return &programs[846]
+		return &programs[834]
 	case "unpigz":
-		return &programs[847]
+		return &programs[835]
 	case "compress":
-		return &programs[848]
+		return &programs[836]
 	case "uncompress":
-		return &programs[849]
+		return &programs[837]
 	case "zopfli":
-		return &programs[850]
+		return &programs[838]
 	case "brotli":
-		return &programs[851]
+		return &programs[839]
 	case "hash":
-		return &programs[852]
+		return &programs[840]
 	case "head":
-		return &programs[853]
+		return &programs[841]
 	case "helm":
-		return &programs[854]
+		return &programs[842]
 	case "help":
-		return &programs[855]
+		return &programs[843]
 	case "hexdump":
-		return &programs[856]
+		return &programs[844]
 	case "hd":
-		return &programs[857]
+		return &programs[845]
 	case "history":
-		return &programs[858]
+		return &programs[846]
 	case "host":
-		return &programs[859]
+		return &programs[847]
 	case "nslookup":
-		return &programs[860]
+		return &programs[848]
 	case "drill":
-		return &programs[861]
+		return &programs[849]
 	case "resolvectl":
-		return &programs[862]
+		return &programs[850]
 	case "getent":
-		return &programs[863]
+		return &programs[851]
 	case "hostid":
-		return &programs[864]
+		return &programs[852]
 	case "hostname":
-		return &programs[865]
+		return &programs[853]
 	case "http":
-		return &programs[866]
+		return &programs[854]
 	case "https":
-		return &programs[867]
+		return &programs[855]
 	case "xh":
-		return &programs[868]
+		return &programs[856]
 	case "xhs":
-		return &programs[869]
+		return &programs[857]
 	case "httpie":
-		return &programs[870]
+		return &programs[858]
 	case "http-server":
-		return &programs[871]
+		return &programs[859]
 	case "serve":
-		return &programs[872]
+		return &programs[860]
 	case "http.server":
-		return &programs[873]
+		return &programs[861]
 	case "hyperfine":
-		return &programs[874]
+		return &programs[862]
 	case "iconv":
-		return &programs[875]
+		return &programs[863]
 	case "id":
-		return &programs[876]
+		return &programs[864]
 	case "ifconfig":
-		return &programs[877]
+		return &programs[865]
 	case "iwconfig":
-		return &programs[878]
+		return &programs[866]
 	case "arp":
-		return &programs[879]
+		return &programs[867]
 	case "route":
-		return &programs[880]
+		return &programs[868]
 	case "inotifywait":
-		return &programs[881]
+		return &programs[869]
 	case "inotifywatch":
-		return &programs[882]
+		return &programs[870]
 	case "fsnotifywait":
-		return &programs[883]
+		return &programs[871]
 	case "fswatch":
-		return &programs[884]
+		return &programs[872]
 	case "install":
-		return &programs[885]
+		return &programs[873]
 	case "ginstall":
-		return &programs[886]
+		return &programs[874]
 	case "ionice":
-		return &programs[887]
+		return &programs[875]
 	case "ip":
-		return &programs[888]
+		return &programs[876]
 	case "ipython":
-		return &programs[889]
+		return &programs[877]
 	case "ipython3":
-		return &programs[890]
+		return &programs[878]
 	case "jupyter":
-		return &programs[891]
+		return &programs[879]
 	case "jupyter-lab":
-		return &programs[892]
+		return &programs[880]
 	case "jupyter-notebook":
-		return &programs[893]
+		return &programs[881]
 	case "jupyter-nbconvert":
-		return &programs[894]
+		return &programs[882]
 	case "papermill":
-		return &programs[895]
+		return &programs[883]
 	case "streamlit":
-		return &programs[896]
+		return &programs[884]
 	case "gradio":
-		return &programs[897]
+		return &programs[885]
 	case "chainlit":
-		return &programs[898]
+		return &programs[886]
 	case "mlflow":
-		return &programs[899]
+		return &programs[887]
 	case "tensorboard":
-		return &programs[900]
+		return &programs[888]
 	case "java":
-		return &programs[901]
+		return &programs[889]
 	case "javac":
-		return &programs[902]
+		return &programs[890]
 	case "jest":
-		return &programs[903]
+		return &programs[891]
 	case "jj":
-		return &programs[904]
+		return &programs[892]
 	case "jobs":
-		return &programs[905]
+		return &programs[893]
 	case "join":
-		return &programs[906]
+		return &programs[894]
 	case "journalctl":
-		return &programs[907]
+		return &programs[895]
 	case "jq":
-		return &programs[908]
+		return &programs[896]
 	case "gojq":
-		return &programs[909]
+		return &programs[897]
 	case "jaq":
-		return &programs[910]
+		return &programs[898]
 	case "json.tool":
-		return &programs[911]
+		return &programs[899]
 	case "just":
-		return &programs[912]
+		return &programs[900]
 	case "k9s":
-		return &programs[913]
+		return &programs[901]
 	case "kubectx":
-		return &programs[914]
+		return &programs[902]
 	case "kubens":
-		return &programs[915]
+		return &programs[903]
 	case "stern":
-		return &programs[916]
+		return &programs[904]
 	case "kubetail":
-		return &programs[917]
+		return &programs[905]
 	case "istioctl":
-		return &programs[918]
+		return &programs[906]
 	case "linkerd":
-		return &programs[919]
+		return &programs[907]
 	case "argocd":
-		return &programs[920]
+		return &programs[908]
 	case "flux":
-		return &programs[921]
+		return &programs[909]
 	case "velero":
-		return &programs[922]
+		return &programs[910]
 	case "cilium":
-		return &programs[923]
+		return &programs[911]
 	case "eksctl":
-		return &programs[924]
+		return &programs[912]
 	case "kops":
-		return &programs[925]
+		return &programs[913]
 	case "kubeadm":
-		return &programs[926]
+		return &programs[914]
 	case "tkn":
-		return &programs[927]
+		return &programs[915]
 	case "kn":
-		return &programs[928]
+		return &programs[916]
 	case "crossplane":
-		return &programs[929]
+		return &programs[917]
 	case "werf":
-		return &programs[930]
+		return &programs[918]
 	case "devspace":
-		return &programs[931]
+		return &programs[919]
 	case "okteto":
-		return &programs[932]
+		return &programs[920]
 	case "kubeseal":
-		return &programs[933]
+		return &programs[921]
 	case "kubeconform":
-		return &programs[934]
+		return &programs[922]
 	case "kubeval":
-		return &programs[935]
+		return &programs[923]
 	case "conftest":
-		return &programs[936]
+		return &programs[924]
 	case "opa":
-		return &programs[937]
+		return &programs[925]
 	case "trivy":
-		return &programs[938]
+		return &programs[926]
 	case "grype":
-		return &programs[939]
+		return &programs[927]
 	case "syft":
-		return &programs[940]
+		return &programs[928]
 	case "cosign":
-		return &programs[941]
+		return &programs[929]
 	case "crane":
-		return &programs[942]
+		return &programs[930]
 	case "dive":
-		return &programs[943]
+		return &programs[931]
 	case "hadolint":
-		return &programs[944]
+		return &programs[932]
 	case "buildah":
-		return &programs[945]
+		return &programs[933]
 	case "skopeo":
-		return &programs[946]
+		return &programs[934]
 	case "lxc":
-		return &programs[947]
+		return &programs[935]
 	case "incus":
-		return &programs[948]
+		return &programs[936]
 	case "multipass":
-		return &programs[949]
+		return &programs[937]
 	case "vagrant":
-		return &programs[950]
+		return &programs[938]
 	case "packer":
-		return &programs[951]
+		return &programs[939]
 	case "ctr":
-		return &programs[952]
+		return &programs[940]
 	case "crictl":
-		return &programs[953]
+		return &programs[941]
 	case "buildctl":
-		return &programs[954]
+		return &programs[942]
 	case "umoci":
-		return &programs[955]
+		return &programs[943]
 	case "oras":
-		return &programs[956]
+		return &programs[944]
 	case "dockle":
-		return &programs[957]
+		return &programs[945]
 	case "docker-machine":
-		return &programs[958]
+		return &programs[946]
 	case "kill":
-		return &programs[959]
+		return &programs[947]
 	case "killall":
-		return &programs[960]
+		return &programs[948]
 	case "kubectl":
-		return &programs[961]
+		return &programs[949]
 	case "oc":
-		return &programs[962]
+		return &programs[950]
 	case "k":
-		return &programs[963]
+		return &programs[951]
 	case "kubecolor":
-		return &programs[964]
+		return &programs[952]
 	case "kustomize":
-		return &programs[965]
+		return &programs[953]
 	case "ld":
-		return &programs[966]
+		return &programs[954]
 	case "ld.lld":
-		return &programs[967]
+		return &programs[955]
 	case "lld":
-		return &programs[968]
+		return &programs[956]
 	case "ld.gold":
-		return &programs[969]
+		return &programs[957]
 	case "mold":
-		return &programs[970]
+		return &programs[958]
 	case "as":
-		return &programs[971]
+		return &programs[959]
 	case "nasm":
-		return &programs[972]
+		return &programs[960]
 	case "yasm":
-		return &programs[973]
+		return &programs[961]
 	case "objcopy":
-		return &programs[974]
+		return &programs[962]
 	case "strip":
-		return &programs[975]
+		return &programs[963]
 	case "ranlib":
-		return &programs[976]
+		return &programs[964]
 	case "dlltool":
-		return &programs[977]
+		return &programs[965]
 	case "windres":
-		return &programs[978]
+		return &programs[966]
 	case "llvm-objcopy":
-		return &programs[979]
+		return &programs[967]
 	case "llvm-strip":
-		return &programs[980]
+		return &programs[968]
 	case "ld-linux-x86-64.so.2":
-		return &programs[981]
+		return &programs[969]
 	case "ld-linux.so.2":
-		return &programs[982]
+		return &programs[970]
 	case "ld-linux-aarch64.so.1":
-		return &programs[983]
+		return &programs[971]
 	case "ld-linux-armhf.so.3":
-		return &programs[984]
+		return &programs[972]
 	case "ld-musl-x86_64.so.1":
-		return &programs[985]
+		return &programs[973]
 	case "ld.so":
-		return &programs[986]
+		return &programs[974]
 	case "less":
-		return &programs[987]
+		return &programs[975]
 	case "lessecho":
-		return &programs[988]
+		return &programs[976]
 	case "let":
-		return &programs[989]
+		return &programs[977]
 	case "link":
-		return &programs[990]
+		return &programs[978]
 	case "linux32":
-		return &programs[991]
+		return &programs[979]
 	case "linux64":
-		return &programs[992]
+		return &programs[980]
 	case "i386":
-		return &programs[993]
+		return &programs[981]
 	case "x86_64":
-		return &programs[994]
+		return &programs[982]
 	case "uname26":
-		return &programs[995]
+		return &programs[983]
 	case "ln":
-		return &programs[996]
+		return &programs[984]
 	case "locate":
-		return &programs[997]
+		return &programs[985]
 	case "plocate":
-		return &programs[998]
+		return &programs[986]
 	case "mlocate":
-		return &programs[999]
+		return &programs[987]
 	case "look":
-		return &programs[1000]
+		return &programs[988]
 	case "ls":
-		return &programs[1001]
+		return &programs[989]
 	case "gls":
-		return &programs[1002]
+		return &programs[990]
+	case "lsblk":
+		return &programs[991]
 	case "lsof":
-		return &programs[1003]
+		return &programs[992]
 	case "ltrace":
-		return &programs[1004]
+		return &programs[993]
 	case "lua":
-		return &programs[1005]
+		return &programs[994]
 	case "lua5.1":
-		return &programs[1006]
+		return &programs[995]
 	case "lua5.2":
-		return &programs[1007]
+		return &programs[996]
 	case "lua5.3":
-		return &programs[1008]
+		return &programs[997]
 	case "lua5.4":
-		return &programs[1009]
+		return &programs[998]
 	case "luajit":
-		return &programs[1010]
+		return &programs[999]
 	case "texlua":
-		return &programs[1011]
+		return &programs[1000]
+	case "lz4":
+		return &programs[1001]
+	case "unlz4":
+		return &programs[1002]
 	case "make":
-		return &programs[1012]
+		return &programs[1003]
 	case "gmake":
-		return &programs[1013]
+		return &programs[1004]
 	case "remake":
-		return &programs[1014]
+		return &programs[1005]
 	case "bmake":
-		return &programs[1015]
+		return &programs[1006]
 	case "pmake":
-		return &programs[1016]
+		return &programs[1007]
 	case "man":
-		return &programs[1017]
+		return &programs[1008]
 	case "mapfile":
-		return &programs[1018]
+		return &programs[1009]
 	case "readarray":
-		return &programs[1019]
+		return &programs[1010]
 	case "mdfind":
-		return &programs[1020]
+		return &programs[1011]
 	case "meson":
-		return &programs[1021]
+		return &programs[1012]
 	case "minikube":
-		return &programs[1022]
+		return &programs[1013]
 	case "kind":
-		return &programs[1023]
+		return &programs[1014]
 	case "k3d":
-		return &programs[1024]
+		return &programs[1015]
 	case "k3s":
-		return &programs[1025]
+		return &programs[1016]
 	case "microk8s":
-		return &programs[1026]
+		return &programs[1017]
 	case "colima":
-		return &programs[1027]
+		return &programs[1018]
 	case "rancher-desktop":
-		return &programs[1028]
+		return &programs[1019]
 	case "lima":
-		return &programs[1029]
+		return &programs[1020]
 	case "limactl":
-		return &programs[1030]
+		return &programs[1021]
 	case "mise":
-		return &programs[1031]
+		return &programs[1022]
 	case "rtx":
-		return &programs[1032]
+		return &programs[1023]
 	case "mkdir":
-		return &programs[1033]
+		return &programs[1024]
 	case "mkfifo":
-		return &programs[1034]
+		return &programs[1025]
 	case "mknod":
-		return &programs[1035]
+		return &programs[1026]
 	case "mktemp":
-		return &programs[1036]
+		return &programs[1027]
 	case "mocha":
-		return &programs[1037]
+		return &programs[1028]
 	case "mongosh":
-		return &programs[1038]
+		return &programs[1029]
 	case "mongo":
-		return &programs[1039]
+		return &programs[1030]
 	case "mongodump":
-		return &programs[1040]
+		return &programs[1031]
 	case "mongorestore":
-		return &programs[1041]
+		return &programs[1032]
 	case "mongoexport":
-		return &programs[1042]
+		return &programs[1033]
 	case "mongoimport":
-		return &programs[1043]
+		return &programs[1034]
 	case "cqlsh":
-		return &programs[1044]
+		return &programs[1035]
 	case "clickhouse":
-		return &programs[1045]
+		return &programs[1036]
 	case "clickhouse-client":
-		return &programs[1046]
+		return &programs[1037]
 	case "influx":
-		return &programs[1047]
+		return &programs[1038]
 	case "etcdctl":
-		return &programs[1048]
+		return &programs[1039]
 	case "consul":
-		return &programs[1049]
+		return &programs[1040]
 	case "nomad":
-		return &programs[1050]
+		return &programs[1041]
 	case "boundary":
-		return &programs[1051]
+		return &programs[1042]
 	case "waypoint":
-		return &programs[1052]
+		return &programs[1043]
 	case "memcached":
-		return &programs[1053]
+		return &programs[1044]
 	case "redis-server":
-		return &programs[1054]
+		return &programs[1045]
 	case "cockroach":
-		return &programs[1055]
+		return &programs[1046]
 	case "surreal":
-		return &programs[1056]
+		return &programs[1047]
 	case "neo4j":
-		return &programs[1057]
+		return &programs[1048]
 	case "cypher-shell":
-		return &programs[1058]
+		return &programs[1049]
 	case "sqlcmd":
-		return &programs[1059]
+		return &programs[1050]
 	case "bcp":
-		return &programs[1060]
+		return &programs[1051]
 	case "sqlplus":
-		return &programs[1061]
+		return &programs[1052]
 	case "snowsql":
-		return &programs[1062]
+		return &programs[1053]
 	case "bq":
-		return &programs[1063]
+		return &programs[1054]
 	case "trino":
-		return &programs[1064]
+		return &programs[1055]
 	case "presto":
-		return &programs[1065]
+		return &programs[1056]
 	case "beeline":
-		return &programs[1066]
+		return &programs[1057]
 	case "hive":
-		return &programs[1067]
+		return &programs[1058]
 	case "spark-submit":
-		return &programs[1068]
+		return &programs[1059]
 	case "spark-shell":
-		return &programs[1069]
+		return &programs[1060]
 	case "pyspark":
-		return &programs[1070]
+		return &programs[1061]
 	case "hadoop":
-		return &programs[1071]
+		return &programs[1062]
 	case "hdfs":
-		return &programs[1072]
+		return &programs[1063]
 	case "kafka-topics":
-		return &programs[1073]
+		return &programs[1064]
 	case "kafka-console-consumer":
-		return &programs[1074]
+		return &programs[1065]
 	case "kafka-console-producer":
-		return &programs[1075]
+		return &programs[1066]
 	case "kcat":
-		return &programs[1076]
+		return &programs[1067]
 	case "rabbitmqctl":
-		return &programs[1077]
+		return &programs[1068]
 	case "nats":
-		return &programs[1078]
+		return &programs[1069]
 	case "mosquitto_pub":
-		return &programs[1079]
+		return &programs[1070]
 	case "mosquitto_sub":
-		return &programs[1080]
+		return &programs[1071]
 	case "flyway":
-		return &programs[1081]
+		return &programs[1072]
 	case "liquibase":
-		return &programs[1082]
+		return &programs[1073]
 	case "dbmate":
-		return &programs[1083]
+		return &programs[1074]
 	case "migrate":
-		return &programs[1084]
+		return &programs[1075]
 	case "goose-db":
-		return &programs[1085]
+		return &programs[1076]
 	case "atlas":
-		return &programs[1086]
+		return &programs[1077]
 	case "sqitch":
-		return &programs[1087]
+		return &programs[1078]
 	case "hasura":
-		return &programs[1088]
+		return &programs[1079]
 	case "neonctl":
-		return &programs[1089]
+		return &programs[1080]
 	case "turso":
-		return &programs[1090]
+		return &programs[1081]
 	case "pscale":
-		return &programs[1091]
+		return &programs[1082]
 	case "usql":
-		return &programs[1092]
+		return &programs[1083]
 	case "pgcli":
-		return &programs[1093]
+		return &programs[1084]
 	case "mycli":
-		return &programs[1094]
+		return &programs[1085]
 	case "more":
-		return &programs[1095]
+		return &programs[1086]
 	case "mosh":
-		return &programs[1096]
+		return &programs[1087]
 	case "mount":
-		return &programs[1097]
+		return &programs[1088]
 	case "umount":
-		return &programs[1098]
+		return &programs[1089]
 	case "fusermount":
-		return &programs[1099]
+		return &programs[1090]
 	case "fusermount3":
-		return &programs[1100]
+		return &programs[1091]
 	case "sshfs":
-		return &programs[1101]
+		return &programs[1092]
 	case "losetup":
-		return &programs[1102]
+		return &programs[1093]
 	case "swapon":
-		return &programs[1103]
+		return &programs[1094]
 	case "swapoff":
-		return &programs[1104]
+		return &programs[1095]
 	case "mkswap":
-		return &programs[1105]
+		return &programs[1096]
 	case "cryptsetup":
-		return &programs[1106]
+		return &programs[1097]
 	case "zpool":
-		return &programs[1107]
+		return &programs[1098]
 	case "zfs":
-		return &programs[1108]
+		return &programs[1099]
 	case "btrfs":
-		return &programs[1109]
+		return &programs[1100]
 	case "lvcreate":
-		return &programs[1110]
+		return &programs[1101]
 	case "lvremove":
-		return &programs[1111]
+		return &programs[1102]
 	case "vgcreate":
-		return &programs[1112]
+		return &programs[1103]
 	case "vgremove":
-		return &programs[1113]
+		return &programs[1104]
 	case "pvcreate":
-		return &programs[1114]
+		return &programs[1105]
 	case "pvremove":
-		return &programs[1115]
+		return &programs[1106]
 	case "lvs":
-		return &programs[1116]
+		return &programs[1107]
 	case "vgs":
-		return &programs[1117]
+		return &programs[1108]
 	case "pvs":
-		return &programs[1118]
+		return &programs[1109]
 	case "mdadm":
-		return &programs[1119]
+		return &programs[1110]
 	case "parted":
-		return &programs[1120]
+		return &programs[1111]
 	case "fdisk":
-		return &programs[1121]
+		return &programs[1112]
 	case "sfdisk":
-		return &programs[1122]
+		return &programs[1113]
 	case "cfdisk":
-		return &programs[1123]
+		return &programs[1114]
 	case "gdisk":
-		return &programs[1124]
+		return &programs[1115]
 	case "sgdisk":
-		return &programs[1125]
+		return &programs[1116]
 	case "wipefs":
-		return &programs[1126]
+		return &programs[1117]
 	case "mkfs":
-		return &programs[1127]
+		return &programs[1118]
 	case "mkfs.ext2":
-		return &programs[1128]
+		return &programs[1119]
 	case "mkfs.ext3":
-		return &programs[1129]
+		return &programs[1120]
 	case "mkfs.ext4":
-		return &programs[1130]
+		return &programs[1121]
 	case "mkfs.xfs":
-		return &programs[1131]
+		return &programs[1122]
 	case "mkfs.btrfs":
-		return &programs[1132]
+		return &programs[1123]
 	case "mkfs.vfat":
-		return &programs[1133]
+		return &programs[1124]
 	case "mkfs.fat":
-		return &programs[1134]
+		return &programs[1125]
 	case "mkfs.ntfs":
-		return &programs[1135]
+		return &programs[1126]
 	case "mke2fs":
-		return &programs[1136]
+		return &programs[1127]
 	case "fsck":
-		return &programs[1137]
+		return &programs[1128]
 	case "fsck.ext4":
-		return &programs[1138]
+		return &programs[1129]
 	case "e2fsck":
-		return &programs[1139]
+		return &programs[1130]
 	case "tune2fs":
-		return &programs[1140]
+		return &programs[1131]
 	case "resize2fs":
-		return &programs[1141]
+		return &programs[1132]
 	case "xfs_growfs":
-		return &programs[1142]
+		return &programs[1133]
 	case "xfs_repair":
-		return &programs[1143]
+		return &programs[1134]
 	case "badblocks":
-		return &programs[1144]
+		return &programs[1135]
 	case "hdparm":
-		return &programs[1145]
+		return &programs[1136]
 	case "smartctl":
-		return &programs[1146]
+		return &programs[1137]
 	case "blkdiscard":
-		return &programs[1147]
+		return &programs[1138]
 	case "fstrim":
-		return &programs[1148]
+		return &programs[1139]
 	case "partprobe":
-		return &programs[1149]
+		return &programs[1140]
 	case "partx":
-		return &programs[1150]
+		return &programs[1141]
 	case "kpartx":
-		return &programs[1151]
+		return &programs[1142]
 	case "diskutil":
-		return &programs[1152]
+		return &programs[1143]
 	case "hdiutil":
-		return &programs[1153]
+		return &programs[1144]
 	case "dumpe2fs":
-		return &programs[1154]
+		return &programs[1145]
 	case "debugfs":
-		return &programs[1155]
+		return &programs[1146]
 	case "e2label":
-		return &programs[1156]
+		return &programs[1147]
 	case "quota":
-		return &programs[1157]
+		return &programs[1148]
 	case "setquota":
-		return &programs[1158]
+		return &programs[1149]
 	case "chattr":
-		return &programs[1159]
+		return &programs[1150]
 	case "setfacl":
-		return &programs[1160]
+		return &programs[1151]
 	case "setcap":
-		return &programs[1161]
+		return &programs[1152]
 	case "setfattr":
-		return &programs[1162]
+		return &programs[1153]
 	case "chvt":
-		return &programs[1163]
+		return &programs[1154]
 	case "sysctl":
-		return &programs[1164]
+		return &programs[1155]
 	case "modprobe":
-		return &programs[1165]
+		return &programs[1156]
 	case "insmod":
-		return &programs[1166]
+		return &programs[1157]
 	case "rmmod":
-		return &programs[1167]
+		return &programs[1158]
 	case "depmod":
-		return &programs[1168]
+		return &programs[1159]
 	case "udevadm":
-		return &programs[1169]
+		return &programs[1160]
 	case "kexec":
-		return &programs[1170]
+		return &programs[1161]
 	case "efibootmgr":
-		return &programs[1171]
+		return &programs[1162]
 	case "grub-install":
-		return &programs[1172]
+		return &programs[1163]
 	case "update-grub":
-		return &programs[1173]
+		return &programs[1164]
 	case "update-initramfs":
-		return &programs[1174]
+		return &programs[1165]
 	case "dracut":
-		return &programs[1175]
+		return &programs[1166]
 	case "hwclock":
-		return &programs[1176]
+		return &programs[1167]
 	case "timedatectl":
-		return &programs[1177]
+		return &programs[1168]
 	case "hostnamectl":
-		return &programs[1178]
+		return &programs[1169]
 	case "localectl":
-		return &programs[1179]
+		return &programs[1170]
 	case "loginctl":
-		return &programs[1180]
+		return &programs[1171]
 	case "iptables":
-		return &programs[1181]
+		return &programs[1172]
 	case "ip6tables":
-		return &programs[1182]
+		return &programs[1173]
 	case "nft":
-		return &programs[1183]
+		return &programs[1174]
 	case "ufw":
-		return &programs[1184]
+		return &programs[1175]
 	case "firewall-cmd":
-		return &programs[1185]
+		return &programs[1176]
 	case "iptables-restore":
-		return &programs[1186]
+		return &programs[1177]
 	case "tc":
-		return &programs[1187]
+		return &programs[1178]
 	case "ethtool":
-		return &programs[1188]
+		return &programs[1179]
 	case "brctl":
-		return &programs[1189]
+		return &programs[1180]
 	case "ifup":
-		return &programs[1190]
+		return &programs[1181]
 	case "ifdown":
-		return &programs[1191]
+		return &programs[1182]
 	case "nmcli":
-		return &programs[1192]
+		return &programs[1183]
 	case "networkctl":
-		return &programs[1193]
+		return &programs[1184]
 	case "wpa_cli":
-		return &programs[1194]
+		return &programs[1185]
 	case "rfkill":
-		return &programs[1195]
+		return &programs[1186]
 	case "dhclient":
-		return &programs[1196]
+		return &programs[1187]
 	case "bluetoothctl":
-		return &programs[1197]
+		return &programs[1188]
 	case "useradd":
-		return &programs[1198]
+		return &programs[1189]
 	case "userdel":
-		return &programs[1199]
+		return &programs[1190]
 	case "usermod":
-		return &programs[1200]
+		return &programs[1191]
 	case "groupadd":
-		return &programs[1201]
+		return &programs[1192]
 	case "groupdel":
-		return &programs[1202]
+		return &programs[1193]
 	case "groupmod":
-		return &programs[1203]
+		return &programs[1194]
 	case "adduser":
-		return &programs[1204]
+		return &programs[1195]
 	case "deluser":
-		return &programs[1205]
+		return &programs[1196]
 	case "addgroup":
-		return &programs[1206]
+		return &programs[1197]
 	case "delgroup":
-		return &programs[1207]
+		return &programs[1198]
 	case "passwd":
-		return &programs[1208]
+		return &programs[1199]
 	case "chpasswd":
-		return &programs[1209]
+		return &programs[1200]
 	case "chage":
-		return &programs[1210]
+		return &programs[1201]
 	case "chsh":
-		return &programs[1211]
+		return &programs[1202]
 	case "chfn":
-		return &programs[1212]
+		return &programs[1203]
 	case "gpasswd":
-		return &programs[1213]
+		return &programs[1204]
 	case "vipw":
-		return &programs[1214]
+		return &programs[1205]
 	case "visudo":
-		return &programs[1215]
+		return &programs[1206]
 	case "pwck":
-		return &programs[1216]
+		return &programs[1207]
 	case "setenforce":
-		return &programs[1217]
+		return &programs[1208]
 	case "semanage":
-		return &programs[1218]
+		return &programs[1209]
 	case "restorecon":
-		return &programs[1219]
+		return &programs[1210]
 	case "aa-enforce":
-		return &programs[1220]
+		return &programs[1211]
 	case "auditctl":
-		return &programs[1221]
+		return &programs[1212]
 	case "shutdown":
-		return &programs[1222]
+		return &programs[1213]
 	case "reboot":
-		return &programs[1223]
+		return &programs[1214]
 	case "halt":
-		return &programs[1224]
+		return &programs[1215]
 	case "poweroff":
-		return &programs[1225]
+		return &programs[1216]
 	case "init":
-		return &programs[1226]
+		return &programs[1217]
 	case "telinit":
-		return &programs[1227]
+		return &programs[1218]
 	case "wall":
-		return &programs[1228]
+		return &programs[1219]
 	case "write":
-		return &programs[1229]
+		return &programs[1220]
 	case "mesg":
-		return &programs[1230]
+		return &programs[1221]
 	case "atrm":
-		return &programs[1231]
+		return &programs[1222]
 	case "atq":
-		return &programs[1232]
+		return &programs[1223]
 	case "logrotate":
-		return &programs[1233]
+		return &programs[1224]
 	case "ldconfig":
-		return &programs[1234]
+		return &programs[1225]
 	case "locale-gen":
-		return &programs[1235]
+		return &programs[1226]
 	case "dpkg-reconfigure":
-		return &programs[1236]
+		return &programs[1227]
 	case "update-alternatives":
-		return &programs[1237]
+		return &programs[1228]
 	case "alternatives":
-		return &programs[1238]
+		return &programs[1229]
 	case "launchctl":
-		return &programs[1239]
+		return &programs[1230]
 	case "defaults":
-		return &programs[1240]
+		return &programs[1231]
 	case "scutil":
-		return &programs[1241]
+		return &programs[1232]
 	case "networksetup":
-		return &programs[1242]
+		return &programs[1233]
 	case "systemsetup":
-		return &programs[1243]
+		return &programs[1234]
 	case "pmset":
-		return &programs[1244]
+		return &programs[1235]
 	case "csrutil":
-		return &programs[1245]
+		return &programs[1236]
 	case "spctl":
-		return &programs[1246]
+		return &programs[1237]
 	case "codesign":
-		return &programs[1247]
+		return &programs[1238]
 	case "security":
-		return &programs[1248]
+		return &programs[1239]
 	case "tmutil":
-		return &programs[1249]
+		return &programs[1240]
 	case "softwareupdate":
-		return &programs[1250]
+		return &programs[1241]
 	case "chkconfig":
-		return &programs[1251]
+		return &programs[1242]
 	case "rc-service":
-		return &programs[1252]
+		return &programs[1243]
 	case "rc-update":
-		return &programs[1253]
+		return &programs[1244]
 	case "service":
-		return &programs[1254]
+		return &programs[1245]
 	case "invoke-rc.d":
-		return &programs[1255]
+		return &programs[1246]
 	case "update-rc.d":
-		return &programs[1256]
+		return &programs[1247]
 	case "sv":
-		return &programs[1257]
+		return &programs[1248]
 	case "runit":
-		return &programs[1258]
+		return &programs[1249]
 	case "s6-svc":
-		return &programs[1259]
+		return &programs[1250]
 	case "monit":
-		return &programs[1260]
+		return &programs[1251]
 	case "fail2ban-client":
-		return &programs[1261]
+		return &programs[1252]
 	case "certbot":
-		return &programs[1262]
+		return &programs[1253]
 	case "acme.sh":
-		return &programs[1263]
+		return &programs[1254]
 	case "wg":
-		return &programs[1264]
+		return &programs[1255]
 	case "wg-quick":
-		return &programs[1265]
+		return &programs[1256]
 	case "openvpn":
-		return &programs[1266]
+		return &programs[1257]
 	case "ipsec":
-		return &programs[1267]
+		return &programs[1258]
 	case "tailscale":
-		return &programs[1268]
+		return &programs[1259]
 	case "zerotier-cli":
-		return &programs[1269]
+		return &programs[1260]
 	case "cloudflared":
-		return &programs[1270]
+		return &programs[1261]
 	case "dd_rescue":
-		return &programs[1271]
+		return &programs[1262]
 	case "ddrescue":
-		return &programs[1272]
+		return &programs[1263]
 	case "testdisk":
-		return &programs[1273]
+		return &programs[1264]
 	case "wodim":
-		return &programs[1274]
+		return &programs[1265]
 	case "growisofs":
-		return &programs[1275]
+		return &programs[1266]
 	case "mkisofs":
-		return &programs[1276]
+		return &programs[1267]
 	case "xorriso":
-		return &programs[1277]
+		return &programs[1268]
 	case "genisoimage":
-		return &programs[1278]
+		return &programs[1269]
 	case "sgpio":
-		return &programs[1279]
+		return &programs[1270]
 	case "nvme":
-		return &programs[1280]
+		return &programs[1271]
 	case "ipmitool":
-		return &programs[1281]
+		return &programs[1272]
 	case "racadm":
-		return &programs[1282]
+		return &programs[1273]
 	case "virsh":
-		return &programs[1283]
+		return &programs[1274]
 	case "virt-install":
-		return &programs[1284]
+		return &programs[1275]
 	case "qemu-img":
-		return &programs[1285]
+		return &programs[1276]
 	case "qemu-system-x86_64":
-		return &programs[1286]
+		return &programs[1277]
 	case "VBoxManage":
-		return &programs[1287]
+		return &programs[1278]
 	case "vmrun":
-		return &programs[1288]
+		return &programs[1279]
 	case "xl":
-		return &programs[1289]
+		return &programs[1280]
 	case "osqueryi":
-		return &programs[1290]
+		return &programs[1281]
 	case "killall5":
-		return &programs[1291]
+		return &programs[1282]
 	case "fstab-decode":
-		return &programs[1292]
+		return &programs[1283]
 	case "tftp":
-		return &programs[1293]
+		return &programs[1284]
 	case "ntpdate":
-		return &programs[1294]
+		return &programs[1285]
 	case "chronyc":
-		return &programs[1295]
+		return &programs[1286]
 	case "rdate":
-		return &programs[1296]
+		return &programs[1287]
 	case "rtcwake":
-		return &programs[1297]
+		return &programs[1288]
 	case "nologin":
-		return &programs[1298]
+		return &programs[1289]
 	case "sulogin":
-		return &programs[1299]
+		return &programs[1290]
 	case "agetty":
-		return &programs[1300]
+		return &programs[1291]
 	case "login":
-		return &programs[1301]
+		return &programs[1292]
 	case "mv":
-		return &programs[1302]
+		return &programs[1293]
 	case "mvn":
-		return &programs[1303]
+		return &programs[1294]
 	case "mvnw":
-		return &programs[1304]
+		return &programs[1295]
 	case "mvnd":
-		return &programs[1305]
+		return &programs[1296]
 	case "mypy":
-		return &programs[1306]
+		return &programs[1297]
 	case "pyright":
-		return &programs[1307]
+		return &programs[1298]
 	case "basedpyright":
-		return &programs[1308]
+		return &programs[1299]
 	case "pyre":
-		return &programs[1309]
+		return &programs[1300]
 	case "pytype":
-		return &programs[1310]
+		return &programs[1301]
 	case "flake8":
-		return &programs[1311]
+		return &programs[1302]
 	case "pylint":
-		return &programs[1312]
+		return &programs[1303]
 	case "pyflakes":
-		return &programs[1313]
+		return &programs[1304]
 	case "pycodestyle":
-		return &programs[1314]
+		return &programs[1305]
 	case "pydocstyle":
-		return &programs[1315]
+		return &programs[1306]
 	case "bandit":
-		return &programs[1316]
+		return &programs[1307]
 	case "vulture":
-		return &programs[1317]
+		return &programs[1308]
 	case "radon":
-		return &programs[1318]
+		return &programs[1309]
 	case "xenon":
-		return &programs[1319]
+		return &programs[1310]
 	case "pyroma":
-		return &programs[1320]
+		return &programs[1311]
 	case "interrogate":
-		return &programs[1321]
+		return &programs[1312]
 	case "safety":
-		return &programs[1322]
+		return &programs[1313]
 	case "pip-audit":
-		return &programs[1323]
+		return &programs[1314]
 	case "semgrep":
-		return &programs[1324]
+		return &programs[1315]
 	case "ty":
-		return &programs[1325]
+		return &programs[1316]
 	case "zuban":
-		return &programs[1326]
+		return &programs[1317]
 	case "dmypy":
-		return &programs[1327]
+		return &programs[1318]
 	case "yamllint":
-		return &programs[1328]
+		return &programs[1319]
 	case "ansible-lint":
-		return &programs[1329]
+		return &programs[1320]
 	case "cfn-lint":
-		return &programs[1330]
+		return &programs[1321]
 	case "sqlfluff":
-		return &programs[1331]
+		return &programs[1322]
 	case "codespell":
-		return &programs[1332]
+		return &programs[1323]
 	case "curlylint":
-		return &programs[1333]
+		return &programs[1324]
 	case "refurb":
-		return &programs[1334]
+		return &programs[1325]
 	case "fixit":
-		return &programs[1335]
+		return &programs[1326]
 	case "slotscheck":
-		return &programs[1336]
+		return &programs[1327]
 	case "import-linter":
-		return &programs[1337]
+		return &programs[1328]
 	case "lint-imports":
-		return &programs[1338]
+		return &programs[1329]
 	case "deptry":
-		return &programs[1339]
+		return &programs[1330]
 	case "mutmut":
-		return &programs[1340]
+		return &programs[1331]
 	case "proselint":
-		return &programs[1341]
+		return &programs[1332]
 	case "vale":
-		return &programs[1342]
+		return &programs[1333]
 	case "rstcheck":
-		return &programs[1343]
+		return &programs[1334]
 	case "doc8":
-		return &programs[1344]
+		return &programs[1335]
 	case "check-manifest":
-		return &programs[1345]
+		return &programs[1336]
 	case "twine":
-		return &programs[1346]
+		return &programs[1337]
 	case "towncrier":
-		return &programs[1347]
+		return &programs[1338]
 	case "bumpversion":
-		return &programs[1348]
+		return &programs[1339]
 	case "bump2version":
-		return &programs[1349]
+		return &programs[1340]
 	case "bump-my-version":
-		return &programs[1350]
+		return &programs[1341]
 	case "cz":
-		return &programs[1351]
+		return &programs[1342]
 	case "commitizen":
-		return &programs[1352]
+		return &programs[1343]
 	case "jupytext":
-		return &programs[1353]
+		return &programs[1344]
 	case "stubtest":
-		return &programs[1354]
+		return &programs[1345]
 	case "stubgen":
-		return &programs[1355]
+		return &programs[1346]
 	case "mysql":
-		return &programs[1356]
+		return &programs[1347]
 	case "mariadb":
-		return &programs[1357]
+		return &programs[1348]
 	case "mysqldump":
-		return &programs[1358]
+		return &programs[1349]
 	case "mariadb-dump":
-		return &programs[1359]
+		return &programs[1350]
 	case "mysqladmin":
-		return &programs[1360]
+		return &programs[1351]
 	case "mariadb-admin":
-		return &programs[1361]
+		return &programs[1352]
 	case "mysqlcheck":
-		return &programs[1362]
+		return &programs[1353]
 	case "mariadb-check":
-		return &programs[1363]
+		return &programs[1354]
 	case "mysqlimport":
-		return &programs[1364]
+		return &programs[1355]
 	case "mysqlshow":
-		return &programs[1365]
+		return &programs[1356]
 	case "mariadb-show":
-		return &programs[1366]
+		return &programs[1357]
 	case "mysqlpump":
-		return &programs[1367]
+		return &programs[1358]
 	case "mysqlslap":
-		return &programs[1368]
+		return &programs[1359]
 	case "mysqlbinlog":
-		return &programs[1369]
+		return &programs[1360]
 	case "mysqld":
-		return &programs[1370]
+		return &programs[1361]
 	case "mariadbd":
-		return &programs[1371]
+		return &programs[1362]
 	case "nc":
-		return &programs[1372]
+		return &programs[1363]
 	case "netcat":
-		return &programs[1373]
+		return &programs[1364]
 	case "ncat":
-		return &programs[1374]
+		return &programs[1365]
 	case "nc.openbsd":
-		return &programs[1375]
+		return &programs[1366]
 	case "nc.traditional":
-		return &programs[1376]
+		return &programs[1367]
 	case "newgrp":
-		return &programs[1377]
+		return &programs[1368]
 	case "next":
-		return &programs[1378]
+		return &programs[1369]
 	case "parcel":
-		return &programs[1379]
+		return &programs[1370]
 	case "snowpack":
-		return &programs[1380]
+		return &programs[1371]
 	case "wmr":
-		return &programs[1381]
+		return &programs[1372]
 	case "metro":
-		return &programs[1382]
+		return &programs[1373]
 	case "turbopack":
-		return &programs[1383]
+		return &programs[1374]
 	case "postcss":
-		return &programs[1384]
+		return &programs[1375]
 	case "tailwindcss":
-		return &programs[1385]
+		return &programs[1376]
 	case "sass":
-		return &programs[1386]
+		return &programs[1377]
 	case "lessc":
-		return &programs[1387]
+		return &programs[1378]
 	case "stylus":
-		return &programs[1388]
+		return &programs[1379]
 	case "pug":
-		return &programs[1389]
+		return &programs[1380]
 	case "uglifyjs":
-		return &programs[1390]
+		return &programs[1381]
 	case "terser":
-		return &programs[1391]
+		return &programs[1382]
 	case "cleancss":
-		return &programs[1392]
+		return &programs[1383]
 	case "html-minifier":
-		return &programs[1393]
+		return &programs[1384]
 	case "svelte-kit":
-		return &programs[1394]
+		return &programs[1385]
 	case "svelte-check":
-		return &programs[1395]
+		return &programs[1386]
 	case "nuxt":
-		return &programs[1396]
+		return &programs[1387]
 	case "nuxi":
-		return &programs[1397]
+		return &programs[1388]
 	case "astro":
-		return &programs[1398]
+		return &programs[1389]
 	case "remix":
-		return &programs[1399]
+		return &programs[1390]
 	case "gatsby":
-		return &programs[1400]
+		return &programs[1391]
 	case "vue-cli-service":
-		return &programs[1401]
+		return &programs[1392]
 	case "react-scripts":
-		return &programs[1402]
+		return &programs[1393]
 	case "craco":
-		return &programs[1403]
+		return &programs[1394]
 	case "ng":
-		return &programs[1404]
+		return &programs[1395]
 	case "nest":
-		return &programs[1405]
+		return &programs[1396]
 	case "expo":
-		return &programs[1406]
+		return &programs[1397]
 	case "eas":
-		return &programs[1407]
+		return &programs[1398]
 	case "react-native":
-		return &programs[1408]
+		return &programs[1399]
 	case "ionic":
-		return &programs[1409]
+		return &programs[1400]
 	case "capacitor":
-		return &programs[1410]
+		return &programs[1401]
 	case "cap":
-		return &programs[1411]
+		return &programs[1402]
 	case "quasar":
-		return &programs[1412]
+		return &programs[1403]
 	case "ember":
-		return &programs[1413]
+		return &programs[1404]
 	case "docusaurus":
-		return &programs[1414]
+		return &programs[1405]
 	case "vuepress":
-		return &programs[1415]
+		return &programs[1406]
 	case "vitepress":
-		return &programs[1416]
+		return &programs[1407]
 	case "eleventy":
-		return &programs[1417]
+		return &programs[1408]
 	case "strapi":
-		return &programs[1418]
+		return &programs[1409]
 	case "medusa":
-		return &programs[1419]
+		return &programs[1410]
 	case "payload":
-		return &programs[1420]
+		return &programs[1411]
 	case "wrangler":
-		return &programs[1421]
+		return &programs[1412]
 	case "vercel":
-		return &programs[1422]
+		return &programs[1413]
 	case "netlify":
-		return &programs[1423]
+		return &programs[1414]
 	case "firebase":
-		return &programs[1424]
+		return &programs[1415]
 	case "amplify":
-		return &programs[1425]
+		return &programs[1416]
 	case "serverless":
-		return &programs[1426]
+		return &programs[1417]
 	case "sls":
-		return &programs[1427]
+		return &programs[1418]
 	case "cdk":
-		return &programs[1428]
+		return &programs[1419]
 	case "cdktf":
-		return &programs[1429]
+		return &programs[1420]
 	case "pulumi":
-		return &programs[1430]
+		return &programs[1421]
 	case "sst":
-		return &programs[1431]
+		return &programs[1422]
 	case "supabase":
-		return &programs[1432]
+		return &programs[1423]
 	case "prisma":
-		return &programs[1433]
+		return &programs[1424]
 	case "drizzle-kit":
-		return &programs[1434]
+		return &programs[1425]
 	case "typeorm":
-		return &programs[1435]
+		return &programs[1426]
 	case "sequelize":
-		return &programs[1436]
+		return &programs[1427]
 	case "sequelize-cli":
-		return &programs[1437]
+		return &programs[1428]
 	case "knex":
-		return &programs[1438]
+		return &programs[1429]
 	case "mikro-orm":
-		return &programs[1439]
+		return &programs[1430]
 	case "graphql-codegen":
-		return &programs[1440]
+		return &programs[1431]
 	case "openapi-generator":
-		return &programs[1441]
+		return &programs[1432]
 	case "openapi-generator-cli":
-		return &programs[1442]
+		return &programs[1433]
 	case "openapi-typescript":
-		return &programs[1443]
+		return &programs[1434]
 	case "orval":
-		return &programs[1444]
+		return &programs[1435]
 	case "swagger-cli":
-		return &programs[1445]
+		return &programs[1436]
 	case "redocly":
-		return &programs[1446]
+		return &programs[1437]
 	case "spectral":
-		return &programs[1447]
+		return &programs[1438]
 	case "changeset":
-		return &programs[1448]
+		return &programs[1439]
 	case "semantic-release":
-		return &programs[1449]
+		return &programs[1440]
 	case "release-it":
-		return &programs[1450]
+		return &programs[1441]
 	case "np":
-		return &programs[1451]
+		return &programs[1442]
 	case "lerna":
-		return &programs[1452]
+		return &programs[1443]
 	case "nx":
-		return &programs[1453]
+		return &programs[1444]
 	case "turbo":
-		return &programs[1454]
+		return &programs[1445]
 	case "rush":
-		return &programs[1455]
+		return &programs[1446]
 	case "rushx":
-		return &programs[1456]
+		return &programs[1447]
 	case "wireit":
-		return &programs[1457]
+		return &programs[1448]
 	case "moon":
-		return &programs[1458]
+		return &programs[1449]
 	case "husky":
-		return &programs[1459]
+		return &programs[1450]
 	case "patch-package":
-		return &programs[1460]
+		return &programs[1451]
 	case "live-server":
-		return &programs[1461]
+		return &programs[1452]
 	case "json-server":
-		return &programs[1462]
+		return &programs[1453]
 	case "browser-sync":
-		return &programs[1463]
+		return &programs[1454]
 	case "localtunnel":
-		return &programs[1464]
+		return &programs[1455]
 	case "lt":
-		return &programs[1465]
+		return &programs[1456]
 	case "ngrok":
-		return &programs[1466]
+		return &programs[1457]
 	case "pm2":
-		return &programs[1467]
+		return &programs[1458]
 	case "forever":
-		return &programs[1468]
+		return &programs[1459]
 	case "plop":
-		return &programs[1469]
+		return &programs[1460]
 	case "hygen":
-		return &programs[1470]
+		return &programs[1461]
 	case "yo":
-		return &programs[1471]
+		return &programs[1462]
 	case "degit":
-		return &programs[1472]
+		return &programs[1463]
 	case "tiged":
-		return &programs[1473]
+		return &programs[1464]
 	case "create-react-app":
-		return &programs[1474]
+		return &programs[1465]
 	case "create-next-app":
-		return &programs[1475]
+		return &programs[1466]
 	case "create-vite":
-		return &programs[1476]
+		return &programs[1467]
 	case "shadcn":
-		return &programs[1477]
+		return &programs[1468]
 	case "vsce":
-		return &programs[1478]
+		return &programs[1469]
 	case "ovsx":
-		return &programs[1479]
+		return &programs[1470]
 	case "electron":
-		return &programs[1480]
+		return &programs[1471]
 	case "electron-builder":
-		return &programs[1481]
+		return &programs[1472]
 	case "electron-forge":
-		return &programs[1482]
+		return &programs[1473]
 	case "tauri":
-		return &programs[1483]
+		return &programs[1474]
 	case "esm":
-		return &programs[1484]
+		return &programs[1475]
 	case "zx":
-		return &programs[1485]
+		return &programs[1476]
 	case "wasp":
-		return &programs[1486]
+		return &programs[1477]
 	case "convex":
-		return &programs[1487]
+		return &programs[1478]
 	case "inngest":
-		return &programs[1488]
+		return &programs[1479]
 	case "trigger":
-		return &programs[1489]
+		return &programs[1480]
 	case "solid":
-		return &programs[1490]
+		return &programs[1481]
 	case "qwik":
-		return &programs[1491]
+		return &programs[1482]
 	case "hardhat":
-		return &programs[1492]
+		return &programs[1483]
 	case "forge":
-		return &programs[1493]
+		return &programs[1484]
 	case "cast":
-		return &programs[1494]
+		return &programs[1485]
 	case "anvil":
-		return &programs[1495]
+		return &programs[1486]
 	case "truffle":
-		return &programs[1496]
+		return &programs[1487]
 	case "anchor":
-		return &programs[1497]
+		return &programs[1488]
 	case "solana":
-		return &programs[1498]
+		return &programs[1489]
 	case "nice":
-		return &programs[1499]
+		return &programs[1490]
 	case "ninja":
-		return &programs[1500]
+		return &programs[1491]
 	case "ninja-build":
-		return &programs[1501]
+		return &programs[1492]
 	case "samu":
-		return &programs[1502]
+		return &programs[1493]
 	case "nix":
-		return &programs[1503]
+		return &programs[1494]
 	case "nix-shell":
-		return &programs[1504]
+		return &programs[1495]
 	case "nl":
-		return &programs[1505]
+		return &programs[1496]
 	case "nm":
-		return &programs[1506]
+		return &programs[1497]
 	case "objdump":
-		return &programs[1507]
+		return &programs[1498]
 	case "readelf":
-		return &programs[1508]
+		return &programs[1499]
 	case "size":
-		return &programs[1509]
+		return &programs[1500]
 	case "ldd":
-		return &programs[1510]
+		return &programs[1501]
 	case "c++filt":
-		return &programs[1511]
+		return &programs[1502]
 	case "addr2line":
-		return &programs[1512]
+		return &programs[1503]
 	case "elfedit":
-		return &programs[1513]
+		return &programs[1504]
 	case "llvm-nm":
-		return &programs[1514]
+		return &programs[1505]
 	case "llvm-objdump":
-		return &programs[1515]
+		return &programs[1506]
 	case "llvm-readelf":
-		return &programs[1516]
+		return &programs[1507]
 	case "otool":
-		return &programs[1517]
+		return &programs[1508]
 	case "dwarfdump":
-		return &programs[1518]
+		return &programs[1509]
 	case "nmap":
-		return &programs[1519]
+		return &programs[1510]
 	case "node":
-		return &programs[1520]
+		return &programs[1511]
 	case "nodejs":
-		return &programs[1521]
+		return &programs[1512]
 	case "node.exe":
-		return &programs[1522]
+		return &programs[1513]
 	case "nodemon":
-		return &programs[1523]
+		return &programs[1514]
 	case "nohup":
-		return &programs[1524]
+		return &programs[1515]
 	case "npm":
-		return &programs[1525]
+		return &programs[1516]
 	case "cnpm":
-		return &programs[1526]
+		return &programs[1517]
 	case "tnpm":
-		return &programs[1527]
+		return &programs[1518]
 	case "npm-run-all":
-		return &programs[1528]
+		return &programs[1519]
 	case "run-s":
-		return &programs[1529]
+		return &programs[1520]
 	case "run-p":
-		return &programs[1530]
+		return &programs[1521]
 	case "npm-run-all2":
-		return &programs[1531]
+		return &programs[1522]
 	case "nproc":
-		return &programs[1532]
+		return &programs[1523]
 	case "npx":
-		return &programs[1533]
+		return &programs[1524]
 	case "nsenter":
-		return &programs[1534]
+		return &programs[1525]
 	case "nu":
-		return &programs[1535]
+		return &programs[1526]
 	case "elvish":
-		return &programs[1536]
+		return &programs[1527]
 	case "xonsh":
-		return &programs[1537]
+		return &programs[1528]
 	case "pwsh":
-		return &programs[1538]
+		return &programs[1529]
 	case "powershell":
-		return &programs[1539]
+		return &programs[1530]
 	case "cmd":
-		return &programs[1540]
+		return &programs[1531]
 	case "cmd.exe":
-		return &programs[1541]
+		return &programs[1532]
 	case "powershell.exe":
-		return &programs[1542]
+		return &programs[1533]
 	case "wsl":
-		return &programs[1543]
+		return &programs[1534]
 	case "wsl.exe":
-		return &programs[1544]
+		return &programs[1535]
 	case "oil":
-		return &programs[1545]
+		return &programs[1536]
 	case "osh":
-		return &programs[1546]
+		return &programs[1537]
 	case "ysh":
-		return &programs[1547]
+		return &programs[1538]
 	case "rc":
-		return &programs[1548]
+		return &programs[1539]
 	case "es":
-		return &programs[1549]
+		return &programs[1540]
 	case "numactl":
-		return &programs[1550]
+		return &programs[1541]
 	case "numfmt":
-		return &programs[1551]
+		return &programs[1542]
 	case "od":
-		return &programs[1552]
+		return &programs[1543]
 	case "god":
-		return &programs[1553]
+		return &programs[1544]
 	case "openssl":
-		return &programs[1554]
+		return &programs[1545]
 	case "osascript":
-		return &programs[1555]
+		return &programs[1546]
 	case "pandoc":
-		return &programs[1556]
+		return &programs[1547]
 	case "parallel":
-		return &programs[1557]
+		return &programs[1548]
 	case "paste":
-		return &programs[1558]
+		return &programs[1549]
 	case "patch":
-		return &programs[1559]
+		return &programs[1550]
 	case "pathchk":
-		return &programs[1560]
+		return &programs[1551]
 	case "pct":
-		return &programs[1561]
+		return &programs[1552]
 	case "pdfinfo":
-		return &programs[1562]
+		return &programs[1553]
 	case "identify":
-		return &programs[1563]
+		return &programs[1554]
 	case "pdffonts":
-		return &programs[1564]
+		return &programs[1555]
 	case "mediainfo":
-		return &programs[1565]
+		return &programs[1556]
 	case "mutool":
-		return &programs[1566]
+		return &programs[1557]
 	case "tiffinfo":
-		return &programs[1567]
+		return &programs[1558]
 	case "pnginfo":
-		return &programs[1568]
+		return &programs[1559]
 	case "jpeginfo":
-		return &programs[1569]
+		return &programs[1560]
 	case "xlsinfo":
-		return &programs[1570]
+		return &programs[1561]
 	case "fc-list":
-		return &programs[1571]
+		return &programs[1562]
 	case "fc-match":
-		return &programs[1572]
+		return &programs[1563]
 	case "pdftotext":
-		return &programs[1573]
+		return &programs[1564]
 	case "pdftoppm":
-		return &programs[1574]
+		return &programs[1565]
 	case "pdfimages":
-		return &programs[1575]
+		return &programs[1566]
 	case "tesseract":
-		return &programs[1576]
+		return &programs[1567]
 	case "ps2pdf":
-		return &programs[1577]
+		return &programs[1568]
 	case "pdfseparate":
-		return &programs[1578]
+		return &programs[1569]
 	case "pdftohtml":
-		return &programs[1579]
+		return &programs[1570]
 	case "pdftops":
-		return &programs[1580]
+		return &programs[1571]
 	case "pdftocairo":
-		return &programs[1581]
+		return &programs[1572]
 	case "perf":
-		return &programs[1582]
+		return &programs[1573]
 	case "perl":
-		return &programs[1583]
+		return &programs[1574]
 	case "perl5":
-		return &programs[1584]
+		return &programs[1575]
 	case "perl5.36":
-		return &programs[1585]
+		return &programs[1576]
 	case "perl5.38":
-		return &programs[1586]
+		return &programs[1577]
 	case "perl5.40":
-		return &programs[1587]
+		return &programs[1578]
 	case "pg_dump":
-		return &programs[1588]
+		return &programs[1579]
 	case "pg_dumpall":
-		return &programs[1589]
+		return &programs[1580]
 	case "pg_restore":
-		return &programs[1590]
+		return &programs[1581]
 	case "pg_basebackup":
-		return &programs[1591]
+		return &programs[1582]
 	case "pgbench":
-		return &programs[1592]
+		return &programs[1583]
 	case "vacuumdb":
-		return &programs[1593]
+		return &programs[1584]
 	case "reindexdb":
-		return &programs[1594]
+		return &programs[1585]
 	case "clusterdb":
-		return &programs[1595]
+		return &programs[1586]
 	case "createdb":
-		return &programs[1596]
+		return &programs[1587]
 	case "dropdb":
-		return &programs[1597]
+		return &programs[1588]
 	case "createuser":
-		return &programs[1598]
+		return &programs[1589]
 	case "dropuser":
-		return &programs[1599]
+		return &programs[1590]
 	case "pg_isready":
-		return &programs[1600]
+		return &programs[1591]
 	case "initdb":
-		return &programs[1601]
+		return &programs[1592]
 	case "pg_ctl":
-		return &programs[1602]
+		return &programs[1593]
 	case "pg_ctlcluster":
-		return &programs[1603]
+		return &programs[1594]
 	case "pg_lsclusters":
-		return &programs[1604]
+		return &programs[1595]
 	case "pgrep":
-		return &programs[1605]
+		return &programs[1596]
 	case "php":
-		return &programs[1606]
+		return &programs[1597]
 	case "php7.4":
-		return &programs[1607]
+		return &programs[1598]
 	case "php8.0":
-		return &programs[1608]
+		return &programs[1599]
 	case "php8.1":
-		return &programs[1609]
+		return &programs[1600]
 	case "php8.2":
-		return &programs[1610]
+		return &programs[1601]
 	case "php8.3":
-		return &programs[1611]
+		return &programs[1602]
 	case "php8.4":
-		return &programs[1612]
+		return &programs[1603]
 	case "php-cgi":
-		return &programs[1613]
+		return &programs[1604]
 	case "phpunit":
-		return &programs[1614]
+		return &programs[1605]
 	case "pest":
-		return &programs[1615]
+		return &programs[1606]
 	case "phpstan":
-		return &programs[1616]
+		return &programs[1607]
 	case "psalm":
-		return &programs[1617]
+		return &programs[1608]
 	case "phpcs":
-		return &programs[1618]
+		return &programs[1609]
 	case "phpcbf":
-		return &programs[1619]
+		return &programs[1610]
 	case "php-cs-fixer":
-		return &programs[1620]
+		return &programs[1611]
 	case "pint":
-		return &programs[1621]
+		return &programs[1612]
 	case "rector":
-		return &programs[1622]
+		return &programs[1613]
 	case "phpmd":
-		return &programs[1623]
+		return &programs[1614]
 	case "infection":
-		return &programs[1624]
+		return &programs[1615]
 	case "phan":
-		return &programs[1625]
+		return &programs[1616]
 	case "deptrac":
-		return &programs[1626]
+		return &programs[1617]
 	case "larastan":
-		return &programs[1627]
+		return &programs[1618]
 	case "behat":
-		return &programs[1628]
+		return &programs[1619]
 	case "codecept":
-		return &programs[1629]
+		return &programs[1620]
 	case "paratest":
-		return &programs[1630]
+		return &programs[1621]
 	case "artisan":
-		return &programs[1631]
+		return &programs[1622]
 	case "symfony":
-		return &programs[1632]
+		return &programs[1623]
 	case "drush":
-		return &programs[1633]
+		return &programs[1624]
 	case "wp":
-		return &programs[1634]
+		return &programs[1625]
 	case "ping":
-		return &programs[1635]
+		return &programs[1626]
 	case "ping6":
-		return &programs[1636]
+		return &programs[1627]
 	case "arping":
-		return &programs[1637]
+		return &programs[1628]
 	case "fping":
-		return &programs[1638]
+		return &programs[1629]
 	case "pinky":
-		return &programs[1639]
+		return &programs[1630]
 	case "finger":
-		return &programs[1640]
+		return &programs[1631]
 	case "pip":
-		return &programs[1641]
+		return &programs[1632]
 	case "pip3":
-		return &programs[1642]
+		return &programs[1633]
 	case "pip2":
-		return &programs[1643]
+		return &programs[1634]
 	case "pip3.8":
-		return &programs[1644]
+		return &programs[1635]
 	case "pip3.9":
-		return &programs[1645]
+		return &programs[1636]
 	case "pip3.10":
-		return &programs[1646]
+		return &programs[1637]
 	case "pip3.11":
-		return &programs[1647]
+		return &programs[1638]
 	case "pip3.12":
-		return &programs[1648]
+		return &programs[1639]
 	case "pip3.13":
-		return &programs[1649]
+		return &programs[1640]
 	case "pip3.14":
-		return &programs[1650]
+		return &programs[1641]
 	case "pip.exe":
-		return &programs[1651]
+		return &programs[1642]
 	case "pipx":
-		return &programs[1652]
+		return &programs[1643]
 	case "pkexec":
-		return &programs[1653]
+		return &programs[1644]
 	case "pkill":
-		return &programs[1654]
+		return &programs[1645]
 	case "pidwait":
-		return &programs[1655]
+		return &programs[1646]
 	case "playwright":
-		return &programs[1656]
+		return &programs[1647]
 	case "pnpm":
-		return &programs[1657]
+		return &programs[1648]
 	case "pnpx":
-		return &programs[1658]
+		return &programs[1649]
 	case "poetry":
-		return &programs[1659]
+		return &programs[1650]
 	case "pdm":
-		return &programs[1660]
+		return &programs[1651]
 	case "hatch":
-		return &programs[1661]
+		return &programs[1652]
 	case "rye":
-		return &programs[1662]
+		return &programs[1653]
 	case "pipenv":
-		return &programs[1663]
+		return &programs[1654]
 	case "pixi":
-		return &programs[1664]
+		return &programs[1655]
 	case "flit":
-		return &programs[1665]
+		return &programs[1656]
 	case "popd":
-		return &programs[1666]
+		return &programs[1657]
 	case "pr":
-		return &programs[1667]
+		return &programs[1658]
 	case "pre-commit":
-		return &programs[1668]
+		return &programs[1659]
 	case "prek":
-		return &programs[1669]
+		return &programs[1660]
 	case "lefthook":
-		return &programs[1670]
+		return &programs[1661]
 	case "overcommit":
-		return &programs[1671]
+		return &programs[1662]
 	case "prettier":
-		return &programs[1672]
+		return &programs[1663]
 	case "print":
-		return &programs[1673]
+		return &programs[1664]
 	case "printenv":
-		return &programs[1674]
+		return &programs[1665]
 	case "printf":
-		return &programs[1675]
+		return &programs[1666]
 	case "prlimit":
-		return &programs[1676]
+		return &programs[1667]
 	case "proot":
-		return &programs[1677]
+		return &programs[1668]
 	case "bwrap":
-		return &programs[1678]
+		return &programs[1669]
 	case "protoc":
-		return &programs[1679]
+		return &programs[1670]
 	case "proxychains4":
-		return &programs[1680]
+		return &programs[1671]
 	case "proxychains":
-		return &programs[1681]
+		return &programs[1672]
 	case "ps":
-		return &programs[1682]
+		return &programs[1673]
 	case "psql":
-		return &programs[1683]
+		return &programs[1674]
 	case "ptx":
-		return &programs[1684]
+		return &programs[1675]
 	case "pushd":
-		return &programs[1685]
+		return &programs[1676]
 	case "pv":
-		return &programs[1686]
+		return &programs[1677]
 	case "pvecm":
-		return &programs[1687]
+		return &programs[1678]
 	case "pvesh":
-		return &programs[1688]
+		return &programs[1679]
 	case "pvesm":
-		return &programs[1689]
+		return &programs[1680]
 	case "pveum":
-		return &programs[1690]
+		return &programs[1681]
 	case "pvenode":
-		return &programs[1691]
+		return &programs[1682]
 	case "pveceph":
-		return &programs[1692]
+		return &programs[1683]
 	case "pve-firewall":
-		return &programs[1693]
+		return &programs[1684]
 	case "pveversion":
-		return &programs[1694]
+		return &programs[1685]
 	case "pveam":
-		return &programs[1695]
+		return &programs[1686]
 	case "ha-manager":
-		return &programs[1696]
+		return &programs[1687]
 	case "pvesr":
-		return &programs[1697]
+		return &programs[1688]
 	case "vzdump":
-		return &programs[1698]
+		return &programs[1689]
 	case "qmrestore":
-		return &programs[1699]
+		return &programs[1690]
 	case "pmxcfs":
-		return &programs[1700]
+		return &programs[1691]
 	case "pvesubscription":
-		return &programs[1701]
+		return &programs[1692]
 	case "pveperf":
-		return &programs[1702]
+		return &programs[1693]
 	case "pvereport":
-		return &programs[1703]
+		return &programs[1694]
 	case "pvedaemon":
-		return &programs[1704]
+		return &programs[1695]
 	case "pveproxy":
-		return &programs[1705]
+		return &programs[1696]
 	case "pvestatd":
-		return &programs[1706]
+		return &programs[1697]
 	case "proxmox-backup-client":
-		return &programs[1707]
+		return &programs[1698]
 	case "proxmox-backup-manager":
-		return &programs[1708]
+		return &programs[1699]
 	case "ceph":
-		return &programs[1709]
+		return &programs[1700]
 	case "rados":
-		return &programs[1710]
+		return &programs[1701]
 	case "rbd":
-		return &programs[1711]
+		return &programs[1702]
 	case "corosync-cfgtool":
-		return &programs[1712]
+		return &programs[1703]
 	case "corosync-quorumtool":
-		return &programs[1713]
+		return &programs[1704]
 	case "crm":
-		return &programs[1714]
+		return &programs[1705]
 	case "pcs":
-		return &programs[1715]
+		return &programs[1706]
 	case "pwd":
-		return &programs[1716]
+		return &programs[1707]
 	case "py_compile":
-		return &programs[1717]
+		return &programs[1708]
 	case "compileall":
-		return &programs[1718]
+		return &programs[1709]
 	case "pytest":
-		return &programs[1719]
+		return &programs[1710]
 	case "py.test":
-		return &programs[1720]
+		return &programs[1711]
 	case "python":
-		return &programs[1721]
+		return &programs[1712]
 	case "python2":
-		return &programs[1722]
+		return &programs[1713]
 	case "python2.7":
-		return &programs[1723]
+		return &programs[1714]
 	case "python3":
-		return &programs[1724]
+		return &programs[1715]
 	case "python3.7":
-		return &programs[1725]
+		return &programs[1716]
 	case "python3.8":
-		return &programs[1726]
+		return &programs[1717]
 	case "python3.9":
-		return &programs[1727]
+		return &programs[1718]
 	case "python3.10":
-		return &programs[1728]
+		return &programs[1719]
 	case "python3.11":
-		return &programs[1729]
+		return &programs[1720]
 	case "python3.12":
-		return &programs[1730]
+		return &programs[1721]
 	case "python3.13":
-		return &programs[1731]
+		return &programs[1722]
 	case "python3.14":
-		return &programs[1732]
+		return &programs[1723]
 	case "pypy":
-		return &programs[1733]
+		return &programs[1724]
 	case "pypy3":
-		return &programs[1734]
+		return &programs[1725]
 	case "python.exe":
-		return &programs[1735]
+		return &programs[1726]
 	case "py":
-		return &programs[1736]
+		return &programs[1727]
 	case "qm":
-		return &programs[1737]
+		return &programs[1728]
 	case "rails":
-		return &programs[1738]
+		return &programs[1729]
 	case "rake":
-		return &programs[1739]
+		return &programs[1730]
 	case "rclone":
-		return &programs[1740]
+		return &programs[1731]
 	case "read":
-		return &programs[1741]
+		return &programs[1732]
 	case "readlink":
-		return &programs[1742]
+		return &programs[1733]
 	case "realpath":
-		return &programs[1743]
+		return &programs[1734]
 	case "grealpath":
-		return &programs[1744]
+		return &programs[1735]
 	case "redis-cli":
-		return &programs[1745]
+		return &programs[1736]
 	case "valkey-cli":
-		return &programs[1746]
+		return &programs[1737]
 	case "keydb-cli":
-		return &programs[1747]
+		return &programs[1738]
 	case "rev":
-		return &programs[1748]
+		return &programs[1739]
 	case "rg":
-		return &programs[1749]
+		return &programs[1740]
 	case "ripgrep":
-		return &programs[1750]
+		return &programs[1741]
 	case "rimraf":
-		return &programs[1751]
+		return &programs[1742]
 	case "del":
-		return &programs[1752]
+		return &programs[1743]
 	case "trash":
-		return &programs[1753]
+		return &programs[1744]
 	case "trash-put":
-		return &programs[1754]
+		return &programs[1745]
 	case "del-cli":
-		return &programs[1755]
+		return &programs[1746]
 	case "shx":
-		return &programs[1756]
+		return &programs[1747]
 	case "cpx":
-		return &programs[1757]
+		return &programs[1748]
 	case "cpy":
-		return &programs[1758]
+		return &programs[1749]
 	case "ncp":
-		return &programs[1759]
+		return &programs[1750]
 	case "mkdirp":
-		return &programs[1760]
+		return &programs[1751]
 	case "copyfiles":
-		return &programs[1761]
+		return &programs[1752]
 	case "replace-in-file":
-		return &programs[1762]
+		return &programs[1753]
 	case "rlwrap":
-		return &programs[1763]
+		return &programs[1754]
 	case "rm":
-		return &programs[1764]
+		return &programs[1755]
 	case "grm":
-		return &programs[1765]
+		return &programs[1756]
 	case "rmdir":
-		return &programs[1766]
+		return &programs[1757]
 	case "rspec":
-		return &programs[1767]
+		return &programs[1758]
 	case "rsync":
-		return &programs[1768]
+		return &programs[1759]
 	case "openrsync":
-		return &programs[1769]
+		return &programs[1760]
 	case "rubocop":
-		return &programs[1770]
+		return &programs[1761]
 	case "standardrb":
-		return &programs[1771]
+		return &programs[1762]
 	case "reek":
-		return &programs[1772]
+		return &programs[1763]
 	case "brakeman":
-		return &programs[1773]
+		return &programs[1764]
 	case "erblint":
-		return &programs[1774]
+		return &programs[1765]
 	case "haml-lint":
-		return &programs[1775]
+		return &programs[1766]
 	case "slim-lint":
-		return &programs[1776]
+		return &programs[1767]
 	case "srb":
-		return &programs[1777]
+		return &programs[1768]
 	case "steep":
-		return &programs[1778]
+		return &programs[1769]
 	case "sorbet":
-		return &programs[1779]
+		return &programs[1770]
 	case "solargraph":
-		return &programs[1780]
+		return &programs[1771]
 	case "yard":
-		return &programs[1781]
+		return &programs[1772]
 	case "rails_best_practices":
-		return &programs[1782]
+		return &programs[1773]
 	case "fasterer":
-		return &programs[1783]
+		return &programs[1774]
 	case "flog":
-		return &programs[1784]
+		return &programs[1775]
 	case "flay":
-		return &programs[1785]
+		return &programs[1776]
 	case "ruby":
-		return &programs[1786]
+		return &programs[1777]
 	case "ruby2.7":
-		return &programs[1787]
+		return &programs[1778]
 	case "ruby3.0":
-		return &programs[1788]
+		return &programs[1779]
 	case "ruby3.1":
-		return &programs[1789]
+		return &programs[1780]
 	case "ruby3.2":
-		return &programs[1790]
+		return &programs[1781]
 	case "ruby3.3":
-		return &programs[1791]
+		return &programs[1782]
 	case "jruby":
-		return &programs[1792]
+		return &programs[1783]
 	case "irb":
-		return &programs[1793]
+		return &programs[1784]
 	case "ruff":
-		return &programs[1794]
+		return &programs[1785]
 	case "run0":
-		return &programs[1795]
+		return &programs[1786]
 	case "runcon":
-		return &programs[1796]
+		return &programs[1787]
 	case "runuser":
-		return &programs[1797]
+		return &programs[1788]
 	case "rustc":
-		return &programs[1798]
+		return &programs[1789]
 	case "rustfmt":
-		return &programs[1799]
+		return &programs[1790]
 	case "rustup":
-		return &programs[1800]
+		return &programs[1791]
 	case "say":
-		return &programs[1801]
+		return &programs[1792]
 	case "open":
-		return &programs[1802]
+		return &programs[1793]
 	case "xdg-open":
-		return &programs[1803]
+		return &programs[1794]
 	case "start":
-		return &programs[1804]
+		return &programs[1795]
 	case "explorer.exe":
-		return &programs[1805]
+		return &programs[1796]
 	case "afplay":
-		return &programs[1806]
+		return &programs[1797]
 	case "aplay":
-		return &programs[1807]
+		return &programs[1798]
 	case "paplay":
-		return &programs[1808]
+		return &programs[1799]
 	case "notify-send":
-		return &programs[1809]
+		return &programs[1800]
 	case "pbcopy":
-		return &programs[1810]
+		return &programs[1801]
 	case "pbpaste":
-		return &programs[1811]
+		return &programs[1802]
 	case "xclip":
-		return &programs[1812]
+		return &programs[1803]
 	case "xsel":
-		return &programs[1813]
+		return &programs[1804]
 	case "wl-copy":
-		return &programs[1814]
+		return &programs[1805]
 	case "wl-paste":
-		return &programs[1815]
+		return &programs[1806]
 	case "clip.exe":
-		return &programs[1816]
+		return &programs[1807]
 	case "screencapture":
-		return &programs[1817]
+		return &programs[1808]
 	case "scrot":
-		return &programs[1818]
+		return &programs[1809]
 	case "import":
-		return &programs[1819]
+		return &programs[1810]
 	case "xdotool":
-		return &programs[1820]
+		return &programs[1811]
 	case "wmctrl":
-		return &programs[1821]
+		return &programs[1812]
 	case "xprop":
-		return &programs[1822]
+		return &programs[1813]
 	case "xrandr":
-		return &programs[1823]
+		return &programs[1814]
 	case "gsettings":
-		return &programs[1824]
+		return &programs[1815]
 	case "dconf":
-		return &programs[1825]
+		return &programs[1816]
 	case "zenity":
-		return &programs[1826]
+		return &programs[1817]
 	case "dialog":
-		return &programs[1827]
+		return &programs[1818]
 	case "whiptail":
-		return &programs[1828]
+		return &programs[1819]
 	case "mail":
-		return &programs[1829]
+		return &programs[1820]
 	case "mailx":
-		return &programs[1830]
+		return &programs[1821]
 	case "mutt":
-		return &programs[1831]
+		return &programs[1822]
 	case "sendmail":
-		return &programs[1832]
+		return &programs[1823]
 	case "msmtp":
-		return &programs[1833]
+		return &programs[1824]
 	case "swaks":
-		return &programs[1834]
+		return &programs[1825]
 	case "logger":
-		return &programs[1835]
+		return &programs[1826]
 	case "systemd-cat":
-		return &programs[1836]
+		return &programs[1827]
 	case "scons":
-		return &programs[1837]
+		return &programs[1828]
 	case "waf":
-		return &programs[1838]
+		return &programs[1829]
 	case "tup":
-		return &programs[1839]
+		return &programs[1830]
 	case "redo":
-		return &programs[1840]
+		return &programs[1831]
 	case "buck":
-		return &programs[1841]
+		return &programs[1832]
 	case "buck2":
-		return &programs[1842]
+		return &programs[1833]
 	case "pants":
-		return &programs[1843]
+		return &programs[1834]
 	case "please":
-		return &programs[1844]
+		return &programs[1835]
 	case "drake":
-		return &programs[1845]
+		return &programs[1836]
 	case "thor":
-		return &programs[1846]
+		return &programs[1837]
 	case "invoke":
-		return &programs[1847]
+		return &programs[1838]
 	case "inv":
-		return &programs[1848]
+		return &programs[1839]
 	case "fab":
-		return &programs[1849]
+		return &programs[1840]
 	case "doit":
-		return &programs[1850]
+		return &programs[1841]
 	case "nox":
-		return &programs[1851]
+		return &programs[1842]
 	case "ant":
-		return &programs[1852]
+		return &programs[1843]
 	case "sbt":
-		return &programs[1853]
+		return &programs[1844]
 	case "lein":
-		return &programs[1854]
+		return &programs[1845]
 	case "boot":
-		return &programs[1855]
+		return &programs[1846]
 	case "mill":
-		return &programs[1856]
+		return &programs[1847]
 	case "bleep":
-		return &programs[1857]
+		return &programs[1848]
 	case "grunt":
-		return &programs[1858]
+		return &programs[1849]
 	case "gulp":
-		return &programs[1859]
+		return &programs[1850]
 	case "jake":
-		return &programs[1860]
+		return &programs[1851]
 	case "cake":
-		return &programs[1861]
+		return &programs[1852]
 	case "mage":
-		return &programs[1862]
+		return &programs[1853]
 	case "xmake":
-		return &programs[1863]
+		return &programs[1854]
 	case "premake5":
-		return &programs[1864]
+		return &programs[1855]
 	case "earthly":
-		return &programs[1865]
+		return &programs[1856]
 	case "dagger":
-		return &programs[1866]
+		return &programs[1857]
 	case "tilt":
-		return &programs[1867]
+		return &programs[1858]
 	case "skaffold":
-		return &programs[1868]
+		return &programs[1859]
 	case "garden":
-		return &programs[1869]
+		return &programs[1860]
 	case "bit":
-		return &programs[1870]
+		return &programs[1861]
 	case "scp":
-		return &programs[1871]
+		return &programs[1862]
 	case "screen":
-		return &programs[1872]
+		return &programs[1863]
 	case "byobu":
-		return &programs[1873]
+		return &programs[1864]
 	case "zellij":
-		return &programs[1874]
+		return &programs[1865]
 	case "dtach":
-		return &programs[1875]
+		return &programs[1866]
 	case "abduco":
-		return &programs[1876]
+		return &programs[1867]
 	case "script":
-		return &programs[1877]
+		return &programs[1868]
 	case "scriptreplay":
-		return &programs[1878]
+		return &programs[1869]
 	case "sdiff":
-		return &programs[1879]
+		return &programs[1870]
 	case "sed":
-		return &programs[1880]
+		return &programs[1871]
 	case "gsed":
-		return &programs[1881]
+		return &programs[1872]
 	case "seq":
-		return &programs[1882]
+		return &programs[1873]
 	case "set":
-		return &programs[1883]
+		return &programs[1874]
 	case "setarch":
-		return &programs[1884]
+		return &programs[1875]
 	case "setopt":
-		return &programs[1885]
+		return &programs[1876]
 	case "unsetopt":
-		return &programs[1886]
+		return &programs[1877]
 	case "setpriv":
-		return &programs[1887]
+		return &programs[1878]
 	case "setsid":
-		return &programs[1888]
+		return &programs[1879]
 	case "sftp":
-		return &programs[1889]
+		return &programs[1880]
 	case "sg":
-		return &programs[1890]
+		return &programs[1881]
 	case "shellcheck":
-		return &programs[1891]
+		return &programs[1882]
 	case "shfmt":
-		return &programs[1892]
+		return &programs[1883]
 	case "shopt":
-		return &programs[1893]
+		return &programs[1884]
 	case "shred":
-		return &programs[1894]
+		return &programs[1885]
 	case "shuf":
-		return &programs[1895]
+		return &programs[1886]
 	case "socat":
-		return &programs[1896]
+		return &programs[1887]
 	case "softlimit":
-		return &programs[1897]
+		return &programs[1888]
 	case "sort":
-		return &programs[1898]
+		return &programs[1889]
 	case "gsort":
-		return &programs[1899]
+		return &programs[1890]
 	case "source":
-		return &programs[1900]
+		return &programs[1891]
 	case ".":
-		return &programs[1901]
+		return &programs[1892]
 	case "split":
-		return &programs[1902]
+		return &programs[1893]
 	case "gsplit":
-		return &programs[1903]
+		return &programs[1894]
 	case "sqlite3":
-		return &programs[1904]
+		return &programs[1895]
 	case "sqlite":
-		return &programs[1905]
+		return &programs[1896]
 	case "sqlcipher":
-		return &programs[1906]
+		return &programs[1897]
 	case "duckdb":
-		return &programs[1907]
+		return &programs[1898]
 	case "litecli":
-		return &programs[1908]
+		return &programs[1899]
 	case "ss":
-		return &programs[1909]
+		return &programs[1900]
 	case "netstat":
-		return &programs[1910]
+		return &programs[1901]
 	case "ssh":
-		return &programs[1911]
+		return &programs[1902]
 	case "ssh-add":
-		return &programs[1912]
+		return &programs[1903]
 	case "ssh-agent":
-		return &programs[1913]
+		return &programs[1904]
 	case "ssh-copy-id":
-		return &programs[1914]
+		return &programs[1905]
 	case "ssh-keygen":
-		return &programs[1915]
+		return &programs[1906]
 	case "ssh-keyscan":
-		return &programs[1916]
+		return &programs[1907]
 	case "sshpass":
-		return &programs[1917]
+		return &programs[1908]
 	case "start-stop-daemon":
-		return &programs[1918]
+		return &programs[1909]
 	case "stat":
-		return &programs[1919]
+		return &programs[1910]
 	case "staticcheck":
-		return &programs[1920]
+		return &programs[1911]
 	case "revive":
-		return &programs[1921]
+		return &programs[1912]
 	case "errcheck":
-		return &programs[1922]
+		return &programs[1913]
 	case "ineffassign":
-		return &programs[1923]
+		return &programs[1914]
 	case "govulncheck":
-		return &programs[1924]
+		return &programs[1915]
 	case "gosec":
-		return &programs[1925]
+		return &programs[1916]
 	case "misspell":
-		return &programs[1926]
+		return &programs[1917]
 	case "shadow":
-		return &programs[1927]
+		return &programs[1918]
 	case "deadcode":
-		return &programs[1928]
+		return &programs[1919]
 	case "nilaway":
-		return &programs[1929]
+		return &programs[1920]
 	case "gopls":
-		return &programs[1930]
+		return &programs[1921]
 	case "benchstat":
-		return &programs[1931]
+		return &programs[1922]
 	case "stringer":
-		return &programs[1932]
+		return &programs[1923]
 	case "mockgen":
-		return &programs[1933]
+		return &programs[1924]
 	case "wire":
-		return &programs[1934]
+		return &programs[1925]
 	case "sqlc":
-		return &programs[1935]
+		return &programs[1926]
 	case "templ":
-		return &programs[1936]
+		return &programs[1927]
 	case "swag":
-		return &programs[1937]
+		return &programs[1928]
 	case "air":
-		return &programs[1938]
+		return &programs[1929]
 	case "gotestsum":
-		return &programs[1939]
+		return &programs[1930]
 	case "ginkgo":
-		return &programs[1940]
+		return &programs[1931]
 	case "ko":
-		return &programs[1941]
+		return &programs[1932]
 	case "goreleaser":
-		return &programs[1942]
+		return &programs[1933]
 	case "protoc-gen-go":
-		return &programs[1943]
+		return &programs[1934]
 	case "gocyclo":
-		return &programs[1944]
+		return &programs[1935]
 	case "stdbuf":
-		return &programs[1945]
+		return &programs[1936]
 	case "strace":
-		return &programs[1946]
+		return &programs[1937]
 	case "strings":
-		return &programs[1947]
+		return &programs[1938]
 	case "stty":
-		return &programs[1948]
+		return &programs[1939]
 	case "su":
-		return &programs[1949]
+		return &programs[1940]
 	case "sudo":
-		return &programs[1950]
+		return &programs[1941]
 	case "sudoedit":
-		return &programs[1951]
+		return &programs[1942]
 	case "swift":
-		return &programs[1952]
+		return &programs[1943]
 	case "sync":
-		return &programs[1953]
+		return &programs[1944]
 	case "systemctl":
-		return &programs[1954]
+		return &programs[1945]
 	case "systemd-analyze":
-		return &programs[1955]
+		return &programs[1946]
 	case "systemd-cgls":
-		return &programs[1956]
+		return &programs[1947]
 	case "systemd-cgtop":
-		return &programs[1957]
+		return &programs[1948]
 	case "systemd-detect-virt":
-		return &programs[1958]
+		return &programs[1949]
 	case "systemd-path":
-		return &programs[1959]
+		return &programs[1950]
 	case "systemd-resolve":
-		return &programs[1960]
+		return &programs[1951]
 	case "coredumpctl":
-		return &programs[1961]
+		return &programs[1952]
 	case "busctl":
-		return &programs[1962]
+		return &programs[1953]
 	case "bootctl":
-		return &programs[1963]
+		return &programs[1954]
 	case "machinectl":
-		return &programs[1964]
+		return &programs[1955]
 	case "portablectl":
-		return &programs[1965]
+		return &programs[1956]
 	case "homectl":
-		return &programs[1966]
+		return &programs[1957]
 	case "userdbctl":
-		return &programs[1967]
+		return &programs[1958]
 	case "oomctl":
-		return &programs[1968]
+		return &programs[1959]
 	case "systemd-inhibit":
-		return &programs[1969]
+		return &programs[1960]
 	case "systemd-nspawn":
-		return &programs[1970]
+		return &programs[1961]
 	case "systemd-run":
-		return &programs[1971]
+		return &programs[1962]
 	case "tac":
-		return &programs[1972]
+		return &programs[1963]
 	case "tail":
-		return &programs[1973]
+		return &programs[1964]
 	case "tar":
-		return &programs[1974]
+		return &programs[1965]
 	case "gtar":
-		return &programs[1975]
+		return &programs[1966]
 	case "bsdtar":
-		return &programs[1976]
+		return &programs[1967]
 	case "task":
-		return &programs[1977]
+		return &programs[1968]
 	case "go-task":
-		return &programs[1978]
+		return &programs[1969]
 	case "taskset":
-		return &programs[1979]
+		return &programs[1970]
 	case "tclsh":
-		return &programs[1980]
+		return &programs[1971]
 	case "wish":
-		return &programs[1981]
+		return &programs[1972]
 	case "tclsh8.6":
-		return &programs[1982]
+		return &programs[1973]
 	case "expectk":
-		return &programs[1983]
+		return &programs[1974]
 	case "tcpdump":
-		return &programs[1984]
+		return &programs[1975]
 	case "tshark":
-		return &programs[1985]
+		return &programs[1976]
 	case "tee":
-		return &programs[1986]
+		return &programs[1977]
 	case "sponge":
-		return &programs[1987]
+		return &programs[1978]
 	case "telnet":
-		return &programs[1988]
+		return &programs[1979]
 	case "terraform":
-		return &programs[1989]
+		return &programs[1980]
 	case "tofu":
-		return &programs[1990]
+		return &programs[1981]
 	case "terragrunt":
-		return &programs[1991]
+		return &programs[1982]
 	case "opentofu":
-		return &programs[1992]
+		return &programs[1983]
 	case "test":
-		return &programs[1993]
+		return &programs[1984]
 	case "[":
-		return &programs[1994]
+		return &programs[1985]
 	case "time":
-		return &programs[1995]
+		return &programs[1986]
 	case "timeit":
-		return &programs[1996]
+		return &programs[1987]
 	case "timeout":
-		return &programs[1997]
+		return &programs[1988]
 	case "gtimeout":
-		return &programs[1998]
+		return &programs[1989]
 	case "tmux":
-		return &programs[1999]
+		return &programs[1990]
 	case "tokei":
-		return &programs[2000]
+		return &programs[1991]
 	case "cloc":
-		return &programs[2001]
+		return &programs[1992]
 	case "scc":
-		return &programs[2002]
+		return &programs[1993]
 	case "dust":
-		return &programs[2003]
+		return &programs[1994]
 	case "duf":
-		return &programs[2004]
+		return &programs[1995]
 	case "procs":
-		return &programs[2005]
+		return &programs[1996]
 	case "hexyl":
-		return &programs[2006]
+		return &programs[1997]
 	case "ncdu":
-		return &programs[2007]
+		return &programs[1998]
 	case "gdu":
-		return &programs[2008]
+		return &programs[1999]
 	case "dua":
-		return &programs[2009]
+		return &programs[2000]
 	case "top":
-		return &programs[2010]
+		return &programs[2001]
 	case "htop":
-		return &programs[2011]
+		return &programs[2002]
 	case "btop":
-		return &programs[2012]
+		return &programs[2003]
 	case "atop":
-		return &programs[2013]
+		return &programs[2004]
 	case "iotop":
-		return &programs[2014]
+		return &programs[2005]
 	case "glances":
-		return &programs[2015]
+		return &programs[2006]
 	case "nvtop":
-		return &programs[2016]
+		return &programs[2007]
 	case "iftop":
-		return &programs[2017]
+		return &programs[2008]
 	case "nethogs":
-		return &programs[2018]
+		return &programs[2009]
 	case "touch":
-		return &programs[2019]
+		return &programs[2010]
 	case "tox":
-		return &programs[2020]
+		return &programs[2011]
 	case "tr":
-		return &programs[2021]
+		return &programs[2012]
 	case "traceroute":
-		return &programs[2022]
+		return &programs[2013]
 	case "tracepath":
-		return &programs[2023]
+		return &programs[2014]
 	case "mtr":
-		return &programs[2024]
+		return &programs[2015]
 	case "traceroute6":
-		return &programs[2025]
+		return &programs[2016]
 	case "trap":
-		return &programs[2026]
+		return &programs[2017]
 	case "tree":
-		return &programs[2027]
+		return &programs[2018]
 	case "truncate":
-		return &programs[2028]
+		return &programs[2019]
 	case "ts":
-		return &programs[2029]
+		return &programs[2020]
 	case "isutf8":
-		return &programs[2030]
+		return &programs[2021]
 	case "errno":
-		return &programs[2031]
+		return &programs[2022]
 	case "combine":
-		return &programs[2032]
+		return &programs[2023]
 	case "mispipe":
-		return &programs[2033]
+		return &programs[2024]
 	case "zrun":
-		return &programs[2034]
+		return &programs[2025]
 	case "vidir":
-		return &programs[2035]
+		return &programs[2026]
 	case "vipe":
-		return &programs[2036]
+		return &programs[2027]
 	case "pee":
-		return &programs[2037]
+		return &programs[2028]
 	case "lckdo":
-		return &programs[2038]
+		return &programs[2029]
 	case "ifdata":
-		return &programs[2039]
+		return &programs[2030]
 	case "tsc":
-		return &programs[2040]
+		return &programs[2031]
 	case "vue-tsc":
-		return &programs[2041]
+		return &programs[2032]
 	case "tsgo":
-		return &programs[2042]
+		return &programs[2033]
 	case "tsort":
-		return &programs[2043]
+		return &programs[2034]
 	case "tty":
-		return &programs[2044]
+		return &programs[2035]
 	case "type":
-		return &programs[2045]
+		return &programs[2036]
 	case "whence":
-		return &programs[2046]
+		return &programs[2037]
 	case "where":
-		return &programs[2047]
+		return &programs[2038]
 	case "ulimit":
-		return &programs[2048]
+		return &programs[2039]
 	case "umask":
-		return &programs[2049]
+		return &programs[2040]
 	case "unalias":
-		return &programs[2050]
+		return &programs[2041]
 	case "uname":
-		return &programs[2051]
+		return &programs[2042]
 	case "uniq":
-		return &programs[2052]
+		return &programs[2043]
 	case "guniq":
-		return &programs[2053]
+		return &programs[2044]
 	case "unittest":
-		return &programs[2054]
+		return &programs[2045]
 	case "unlink":
-		return &programs[2055]
+		return &programs[2046]
 	case "unset":
-		return &programs[2056]
+		return &programs[2047]
 	case "unshare":
-		return &programs[2057]
+		return &programs[2048]
 	case "unzip":
-		return &programs[2058]
+		return &programs[2049]
 	case "uptime":
-		return &programs[2059]
+		return &programs[2050]
 	case "uv":
-		return &programs[2060]
+		return &programs[2051]
 	case "uvx":
-		return &programs[2061]
+		return &programs[2052]
 	case "valgrind":
-		return &programs[2062]
+		return &programs[2053]
 	case "venv":
-		return &programs[2063]
+		return &programs[2054]
 	case "vim":
-		return &programs[2064]
+		return &programs[2055]
 	case "vi":
-		return &programs[2065]
+		return &programs[2056]
 	case "nvim":
-		return &programs[2066]
+		return &programs[2057]
 	case "view":
-		return &programs[2067]
+		return &programs[2058]
 	case "vimdiff":
-		return &programs[2068]
+		return &programs[2059]
 	case "gvim":
-		return &programs[2069]
+		return &programs[2060]
 	case "ex":
-		return &programs[2070]
+		return &programs[2061]
 	case "rvim":
-		return &programs[2071]
+		return &programs[2062]
 	case "nvi":
-		return &programs[2072]
+		return &programs[2063]
 	case "vim.tiny":
-		return &programs[2073]
+		return &programs[2064]
 	case "vim.basic":
-		return &programs[2074]
+		return &programs[2065]
 	case "nano":
-		return &programs[2075]
+		return &programs[2066]
 	case "pico":
-		return &programs[2076]
+		return &programs[2067]
 	case "micro":
-		return &programs[2077]
+		return &programs[2068]
 	case "joe":
-		return &programs[2078]
+		return &programs[2069]
 	case "jed":
-		return &programs[2079]
+		return &programs[2070]
 	case "mcedit":
-		return &programs[2080]
+		return &programs[2071]
 	case "helix":
-		return &programs[2081]
+		return &programs[2072]
 	case "hx":
-		return &programs[2082]
+		return &programs[2073]
 	case "kak":
-		return &programs[2083]
+		return &programs[2074]
 	case "ne":
-		return &programs[2084]
+		return &programs[2075]
 	case "zile":
-		return &programs[2085]
+		return &programs[2076]
 	case "mg":
-		return &programs[2086]
+		return &programs[2077]
 	case "emacs-nox":
-		return &programs[2087]
+		return &programs[2078]
 	case "code":
-		return &programs[2088]
+		return &programs[2079]
 	case "cursor":
-		return &programs[2089]
+		return &programs[2080]
 	case "subl":
-		return &programs[2090]
+		return &programs[2081]
 	case "atom":
-		return &programs[2091]
+		return &programs[2082]
 	case "gedit":
-		return &programs[2092]
+		return &programs[2083]
 	case "kate":
-		return &programs[2093]
+		return &programs[2084]
 	case "zed":
-		return &programs[2094]
+		return &programs[2085]
 	case "idea":
-		return &programs[2095]
+		return &programs[2086]
 	case "virtualenv":
-		return &programs[2096]
+		return &programs[2087]
 	case "pyvenv":
-		return &programs[2097]
+		return &programs[2088]
 	case "vitest":
-		return &programs[2098]
+		return &programs[2089]
 	case "w":
-		return &programs[2099]
+		return &programs[2090]
 	case "wait":
-		return &programs[2100]
+		return &programs[2091]
 	case "watch":
-		return &programs[2101]
+		return &programs[2092]
 	case "watchexec":
-		return &programs[2102]
+		return &programs[2093]
 	case "wc":
-		return &programs[2103]
+		return &programs[2094]
 	case "gwc":
-		return &programs[2104]
+		return &programs[2095]
 	case "wdiff":
-		return &programs[2105]
+		return &programs[2096]
 	case "webpack":
-		return &programs[2106]
+		return &programs[2097]
 	case "webpack-dev-server":
-		return &programs[2107]
+		return &programs[2098]
 	case "vite":
-		return &programs[2108]
+		return &programs[2099]
 	case "rollup":
-		return &programs[2109]
+		return &programs[2100]
 	case "rspack":
-		return &programs[2110]
+		return &programs[2101]
 	case "rsbuild":
-		return &programs[2111]
+		return &programs[2102]
 	case "tsup":
-		return &programs[2112]
+		return &programs[2103]
 	case "tsdown":
-		return &programs[2113]
+		return &programs[2104]
 	case "unbuild":
-		return &programs[2114]
+		return &programs[2105]
 	case "microbundle":
-		return &programs[2115]
+		return &programs[2106]
 	case "swc":
-		return &programs[2116]
+		return &programs[2107]
 	case "babel":
-		return &programs[2117]
+		return &programs[2108]
 	case "browserify":
-		return &programs[2118]
+		return &programs[2109]
 	case "ncc":
-		return &programs[2119]
+		return &programs[2110]
 	case "wget":
-		return &programs[2120]
+		return &programs[2111]
 	case "which":
-		return &programs[2121]
+		return &programs[2112]
 	case "whereis":
-		return &programs[2122]
+		return &programs[2113]
 	case "command-not-found":
-		return &programs[2123]
+		return &programs[2114]
 	case "who":
-		return &programs[2124]
+		return &programs[2115]
 	case "whois":
-		return &programs[2125]
+		return &programs[2116]
 	case "xargs":
-		return &programs[2126]
+		return &programs[2117]
 	case "xcodebuild":
-		return &programs[2127]
+		return &programs[2118]
 	case "xcrun":
-		return &programs[2128]
+		return &programs[2119]
 	case "xmllint":
-		return &programs[2129]
+		return &programs[2120]
 	case "xvfb-run":
-		return &programs[2130]
+		return &programs[2121]
 	case "xxd":
-		return &programs[2131]
+		return &programs[2122]
+	case "xz":
+		return &programs[2123]
+	case "unxz":
+		return &programs[2124]
+	case "lzma":
+		return &programs[2125]
+	case "unlzma":
+		return &programs[2126]
+	case "pxz":
+		return &programs[2127]
+	case "lzip":
+		return &programs[2128]
 	case "yarn":
-		return &programs[2132]
+		return &programs[2129]
 	case "yarnpkg":
-		return &programs[2133]
+		return &programs[2130]
 	case "yq":
-		return &programs[2134]
+		return &programs[2131]
 	case "yt-dlp":
-		return &programs[2135]
+		return &programs[2132]
 	case "youtube-dl":
-		return &programs[2136]
+		return &programs[2133]
 	case "gallery-dl":
-		return &programs[2137]
+		return &programs[2134]
 	case "zcat":
-		return &programs[2138]
+		return &programs[2135]
 	case "bzcat":
-		return &programs[2139]
+		return &programs[2136]
 	case "xzcat":
-		return &programs[2140]
+		return &programs[2137]
 	case "zstdcat":
-		return &programs[2141]
+		return &programs[2138]
 	case "lz4cat":
-		return &programs[2142]
+		return &programs[2139]
 	case "lzcat":
-		return &programs[2143]
+		return &programs[2140]
 	case "gzcat":
-		return &programs[2144]
+		return &programs[2141]
 	case "zless":
-		return &programs[2145]
+		return &programs[2142]
 	case "zmore":
-		return &programs[2146]
+		return &programs[2143]
 	case "bzless":
-		return &programs[2147]
+		return &programs[2144]
 	case "bzmore":
-		return &programs[2148]
+		return &programs[2145]
 	case "xzless":
-		return &programs[2149]
+		return &programs[2146]
 	case "zcmp":
-		return &programs[2150]
+		return &programs[2147]
 	case "zdiff":
-		return &programs[2151]
+		return &programs[2148]
 	case "bzcmp":
-		return &programs[2152]
+		return &programs[2149]
 	case "bzdiff":
-		return &programs[2153]
+		return &programs[2150]
 	case "xzcmp":
-		return &programs[2154]
+		return &programs[2151]
 	case "xzdiff":
-		return &programs[2155]
+		return &programs[2152]
 	case "zig":
-		return &programs[2156]
+		return &programs[2153]
 	case "nim":
-		return &programs[2157]
+		return &programs[2154]
 	case "dart":
-		return &programs[2158]
+		return &programs[2155]
 	case "crystal":
-		return &programs[2159]
+		return &programs[2156]
 	case "v":
-		return &programs[2160]
+		return &programs[2157]
 	case "gleam":
-		return &programs[2161]
+		return &programs[2158]
 	case "mix":
-		return &programs[2162]
+		return &programs[2159]
 	case "rebar3":
-		return &programs[2163]
+		return &programs[2160]
 	case "stack":
-		return &programs[2164]
+		return &programs[2161]
 	case "cabal":
-		return &programs[2165]
+		return &programs[2162]
 	case "dune":
-		return &programs[2166]
+		return &programs[2163]
 	case "opam":
-		return &programs[2167]
+		return &programs[2164]
 	case "sbcl-make":
-		return &programs[2168]
+		return &programs[2165]
 	case "flutter":
-		return &programs[2169]
+		return &programs[2166]
 	case "fvm":
-		return &programs[2170]
+		return &programs[2167]
 	case "hugo":
-		return &programs[2171]
+		return &programs[2168]
 	case "jekyll":
-		return &programs[2172]
+		return &programs[2169]
 	case "mkdocs":
-		return &programs[2173]
+		return &programs[2170]
 	case "sphinx-build":
-		return &programs[2174]
+		return &programs[2171]
 	case "bazel":
-		return &programs[2175]
+		return &programs[2172]
 	case "bazelisk":
-		return &programs[2176]
+		return &programs[2173]
 	case "gprbuild":
-		return &programs[2177]
+		return &programs[2174]
 	case "alire":
-		return &programs[2178]
+		return &programs[2175]
 	case "zip":
-		return &programs[2179]
+		return &programs[2176]
 	case "zipinfo":
-		return &programs[2180]
+		return &programs[2177]
 	case "zipgrep":
-		return &programs[2181]
+		return &programs[2178]
 	case "zipnote":
-		return &programs[2182]
+		return &programs[2179]
 	case "unrar":
-		return &programs[2183]
+		return &programs[2180]
 	case "lsar":
-		return &programs[2184]
+		return &programs[2181]
 	case "zmodload":
+		return &programs[2182]
+	case "zstd":
+		return &programs[2183]
+	case "unzstd":
+		return &programs[2184]
+	case "zstdmt":
 		return &programs[2185]
+	case "pzstd":
+		return &programs[2186]
 	}
 	return nil
 }
@@ -4586,17 +4588,6 @@ var programs = [...]Program{
 	{Name: "bunzip2", Operands: Outputs, Options: options53, Beside: true},
 	{Name: "pbzip2", Operands: Outputs, Options: options53, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "xz", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "zstd", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lz4", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options53, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options53, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options53, Beside: true},
 	{Name: "cProfile", Operands: Script, Options: options54, Ends: true},
@@ -4644,843 +4635,845 @@ var programs = [...]Program{
 	{Name: "sum", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
 	{Name: "cmake", Style: Joined, Options: options83, Workdir: true},
 	{Name: "cmp", Operands: Reads, Options: options84, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colrm", Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options85, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options86, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options87, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options88}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options89, Shared: [][]Option{options88}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options90},
-	{Name: "composer", Operands: Unread, Options: options91, Subs: subs94, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options91, Subs: subs94, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options95},
-	{Name: "conda", Operands: Unread, Options: options96, Subs: subs99},
-	{Name: "mamba", Operands: Unread, Options: options96, Subs: subs99},
-	{Name: "micromamba", Operands: Unread, Options: options96, Subs: subs99},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options100},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs102, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options103, Subs: subs106, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options107, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options108, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options109},
-	{Name: "crontab", Operands: Script, Options: options110, Stdin: true},
+	{Name: "colrm", Options: options85, Shared: [][]Option{options4}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options86, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options87, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options89}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options90, Shared: [][]Option{options89}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options91},
+	{Name: "composer", Operands: Unread, Options: options92, Subs: subs95, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options92, Subs: subs95, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options96},
+	{Name: "conda", Operands: Unread, Options: options97, Subs: subs100},
+	{Name: "mamba", Operands: Unread, Options: options97, Subs: subs100},
+	{Name: "micromamba", Operands: Unread, Options: options97, Subs: subs100},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options101},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs103, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options104, Subs: subs107, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options108, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options109, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options110},
+	{Name: "crontab", Operands: Script, Options: options111, Stdin: true},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options111, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options113, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options114, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options115, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs117, Workdir: true},
-	{Name: "date", Options: options118, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options112, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options112, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options113, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options114, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options115, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options116, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs118, Workdir: true},
+	{Name: "date", Options: options119, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options119, Special: "declare"},
-	{Name: "delta", Operands: Unread, Options: options120},
-	{Name: "difft", Operands: Unread, Options: options120},
-	{Name: "difftastic", Operands: Unread, Options: options120},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options120},
-	{Name: "icdiff", Operands: Unread, Options: options120},
-	{Name: "sd", Operands: Unread, Options: options120},
-	{Name: "choose", Operands: Unread, Options: options120},
-	{Name: "gron", Operands: Unread, Options: options120},
-	{Name: "fx", Operands: Unread, Options: options120},
-	{Name: "jo", Operands: Unread, Options: options120},
-	{Name: "jc", Operands: Unread, Options: options120},
-	{Name: "dasel", Operands: Unread, Options: options120},
-	{Name: "xsv", Operands: Unread, Options: options120},
-	{Name: "qsv", Operands: Unread, Options: options120},
-	{Name: "csvcut", Operands: Unread, Options: options120},
-	{Name: "csvgrep", Operands: Unread, Options: options120},
-	{Name: "csvlook", Operands: Unread, Options: options120},
-	{Name: "in2csv", Operands: Unread, Options: options120},
-	{Name: "mlr", Operands: Unread, Options: options120},
-	{Name: "htmlq", Operands: Unread, Options: options120},
-	{Name: "pup", Operands: Unread, Options: options120},
-	{Name: "tomlq", Operands: Unread, Options: options120},
-	{Name: "gum", Operands: Unread, Options: options120},
-	{Name: "glow", Operands: Unread, Options: options120},
-	{Name: "grex", Operands: Unread, Options: options120},
-	{Name: "tldr", Operands: Unread, Options: options120},
-	{Name: "shellspec", Operands: Unread, Options: options120},
-	{Name: "actionlint", Operands: Unread, Options: options120},
-	{Name: "act", Operands: Unread, Options: options120},
-	{Name: "gitleaks", Operands: Unread, Options: options120},
-	{Name: "trufflehog", Operands: Unread, Options: options120},
-	{Name: "detect-secrets", Operands: Unread, Options: options120},
-	{Name: "ctags", Operands: Unread, Options: options120},
-	{Name: "cscope", Operands: Unread, Options: options120},
-	{Name: "comby", Operands: Unread, Options: options120},
-	{Name: "jscodeshift", Operands: Unread, Options: options120},
-	{Name: "claude", Operands: Unread, Options: options120},
-	{Name: "codex", Operands: Unread, Options: options120},
-	{Name: "gemini", Operands: Unread, Options: options120},
-	{Name: "aider", Operands: Unread, Options: options120},
-	{Name: "llm", Operands: Unread, Options: options120},
-	{Name: "ollama", Operands: Unread, Options: options120},
-	{Name: "goose", Operands: Unread, Options: options120},
-	{Name: "opencode", Operands: Unread, Options: options120},
-	{Name: "copilot", Operands: Unread, Options: options120},
-	{Name: "lazygit", Operands: Unread, Options: options120},
-	{Name: "gitui", Operands: Unread, Options: options120},
-	{Name: "tig", Operands: Unread, Options: options120},
-	{Name: "watchman", Operands: Unread, Options: options120},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options121}, Subs: subs131, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options132, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options133, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options134, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options135, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options136},
-	{Name: "delv", Options: options136},
-	{Name: "dir", Operands: Names, Options: options137, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options137, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options138, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs140},
-	{Name: "dirname", Operands: Names, Options: options141, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options142, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options143},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options144, Stdin: true},
-	{Name: "dmesg", Options: options145},
-	{Name: "dnf", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "yum", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "microdnf", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "zypper", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "pacman", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "yay", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "paru", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "apk", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "emerge", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "xbps-install", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "pkg", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "pkgin", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "port", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "snap", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "flatpak", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "rpm", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "rpm-ostree", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "dnf5", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "eopkg", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "swupd", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "opkg", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "slackpkg", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "choco", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "scoop", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "winget", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-env", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-build", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-channel", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-store", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-instantiate", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nix-collect-garbage", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "home-manager", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "nixos-rebuild", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "guix", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "conan", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "vcpkg", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "spack", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "luarocks", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "cpan", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "cpanm", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "ghcup", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "sdk", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "jenv", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "pyenv", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "rbenv", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "goenv", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "tfenv", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "chezmoi", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "stow", Operands: Unread, Options: options146, Subs: subs147},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options148, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options149, Subs: subs260, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options261, Subs: subs262, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options261, Subs: subs262, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options263, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options264, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options265, Subs: subs269, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options270},
-	{Name: "dpkg-query", Options: options271},
-	{Name: "du", Operands: Names, Options: options272, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options121},
+	{Name: "difft", Operands: Unread, Options: options121},
+	{Name: "difftastic", Operands: Unread, Options: options121},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options121},
+	{Name: "icdiff", Operands: Unread, Options: options121},
+	{Name: "sd", Operands: Unread, Options: options121},
+	{Name: "choose", Operands: Unread, Options: options121},
+	{Name: "gron", Operands: Unread, Options: options121},
+	{Name: "fx", Operands: Unread, Options: options121},
+	{Name: "jo", Operands: Unread, Options: options121},
+	{Name: "jc", Operands: Unread, Options: options121},
+	{Name: "dasel", Operands: Unread, Options: options121},
+	{Name: "xsv", Operands: Unread, Options: options121},
+	{Name: "qsv", Operands: Unread, Options: options121},
+	{Name: "csvcut", Operands: Unread, Options: options121},
+	{Name: "csvgrep", Operands: Unread, Options: options121},
+	{Name: "csvlook", Operands: Unread, Options: options121},
+	{Name: "in2csv", Operands: Unread, Options: options121},
+	{Name: "mlr", Operands: Unread, Options: options121},
+	{Name: "htmlq", Operands: Unread, Options: options121},
+	{Name: "pup", Operands: Unread, Options: options121},
+	{Name: "tomlq", Operands: Unread, Options: options121},
+	{Name: "gum", Operands: Unread, Options: options121},
+	{Name: "glow", Operands: Unread, Options: options121},
+	{Name: "grex", Operands: Unread, Options: options121},
+	{Name: "tldr", Operands: Unread, Options: options121},
+	{Name: "shellspec", Operands: Unread, Options: options121},
+	{Name: "actionlint", Operands: Unread, Options: options121},
+	{Name: "act", Operands: Unread, Options: options121},
+	{Name: "gitleaks", Operands: Unread, Options: options121},
+	{Name: "trufflehog", Operands: Unread, Options: options121},
+	{Name: "detect-secrets", Operands: Unread, Options: options121},
+	{Name: "ctags", Operands: Unread, Options: options121},
+	{Name: "cscope", Operands: Unread, Options: options121},
+	{Name: "comby", Operands: Unread, Options: options121},
+	{Name: "jscodeshift", Operands: Unread, Options: options121},
+	{Name: "claude", Operands: Unread, Options: options121},
+	{Name: "codex", Operands: Unread, Options: options121},
+	{Name: "gemini", Operands: Unread, Options: options121},
+	{Name: "aider", Operands: Unread, Options: options121},
+	{Name: "llm", Operands: Unread, Options: options121},
+	{Name: "ollama", Operands: Unread, Options: options121},
+	{Name: "goose", Operands: Unread, Options: options121},
+	{Name: "opencode", Operands: Unread, Options: options121},
+	{Name: "copilot", Operands: Unread, Options: options121},
+	{Name: "lazygit", Operands: Unread, Options: options121},
+	{Name: "gitui", Operands: Unread, Options: options121},
+	{Name: "tig", Operands: Unread, Options: options121},
+	{Name: "watchman", Operands: Unread, Options: options121},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options122}, Subs: subs132, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options133, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options135, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options136, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options137},
+	{Name: "delv", Options: options137},
+	{Name: "dir", Operands: Names, Options: options138, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options138, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options139, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs141},
+	{Name: "dirname", Operands: Names, Options: options142, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options143, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options144},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options145, Stdin: true},
+	{Name: "dmesg", Options: options146},
+	{Name: "dnf", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "yum", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "microdnf", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "zypper", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "pacman", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "yay", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "paru", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "apk", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "emerge", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "xbps-install", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "pkg", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "pkgin", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "port", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "snap", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "flatpak", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "rpm", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "rpm-ostree", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "dnf5", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "eopkg", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "swupd", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "opkg", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "slackpkg", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "choco", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "scoop", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "winget", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-env", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-build", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-channel", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-store", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-instantiate", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "home-manager", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "guix", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "conan", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "vcpkg", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "spack", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "luarocks", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "cpan", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "cpanm", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "ghcup", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "sdk", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "jenv", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "pyenv", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "rbenv", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "goenv", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "tfenv", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "chezmoi", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "stow", Operands: Unread, Options: options147, Subs: subs148},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options149, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options262, Subs: subs263, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options262, Subs: subs263, Inherit: true, Workdir: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options265, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options266, Subs: subs270, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options271},
+	{Name: "dpkg-query", Options: options272},
+	{Name: "du", Operands: Names, Options: options273, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options273, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options273, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options274},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options275, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options276, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options277, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options278, Shared: [][]Option{options4}, Safe: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options279},
-	{Name: "eslint", Operands: Reads, Options: options280, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options280, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options280, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options280, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options280, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options280, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options274, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options274, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options275},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options276, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options277, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options278, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options279, Shared: [][]Option{options4}, Safe: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options280},
+	{Name: "eslint", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options281, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options281, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options282, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options282, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options282, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options283, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options284, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options284, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options285, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options285, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options285, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options285, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options286, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options287, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options287, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options288},
-	{Name: "fdfind", Style: Exact, Options: options288},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options289},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options289},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options289},
-	{Name: "file", Operands: Reads, Options: options290},
-	{Name: "find", Style: Dash, Operands: Names, Options: options291, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options291, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options286, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options286, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options286, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options287, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options288, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options288, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options289},
+	{Name: "fdfind", Style: Exact, Options: options289},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options290},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options290},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options290},
+	{Name: "file", Operands: Reads, Options: options291},
+	{Name: "find", Style: Dash, Operands: Names, Options: options292, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options292, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options292, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options293, Special: "flock"},
-	{Name: "fmt", Operands: Reads, Options: options294, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs296},
-	{Name: "n", Operands: Unread, Subs: subs296},
-	{Name: "nodenv", Operands: Unread, Subs: subs296},
-	{Name: "volta", Operands: Unread, Subs: subs296},
-	{Name: "nvm", Operands: Unread, Subs: subs296},
-	{Name: "nvs", Operands: Unread, Subs: subs296},
-	{Name: "fold", Operands: Reads, Options: options297, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options298},
-	{Name: "vmstat", Operands: Names, Options: options298},
-	{Name: "iostat", Operands: Names, Options: options298},
-	{Name: "mpstat", Operands: Names, Options: options298},
-	{Name: "slabtop", Operands: Names, Options: options298},
-	{Name: "lscpu", Operands: Names, Options: options298},
-	{Name: "lsmem", Operands: Names, Options: options298},
-	{Name: "lspci", Operands: Names, Options: options298},
-	{Name: "lsusb", Operands: Names, Options: options298},
-	{Name: "lsmod", Operands: Names, Options: options298},
-	{Name: "lsns", Operands: Names, Options: options298},
-	{Name: "lsipc", Operands: Names, Options: options298},
-	{Name: "lslocks", Operands: Names, Options: options298},
-	{Name: "lsb_release", Operands: Names, Options: options298},
-	{Name: "lshw", Operands: Names, Options: options298},
-	{Name: "dmidecode", Operands: Names, Options: options298},
-	{Name: "hwinfo", Operands: Names, Options: options298},
-	{Name: "inxi", Operands: Names, Options: options298},
-	{Name: "sensors", Operands: Names, Options: options298},
-	{Name: "acpi", Operands: Names, Options: options298},
-	{Name: "numastat", Operands: Names, Options: options298},
-	{Name: "nvidia-smi", Operands: Names, Options: options298},
-	{Name: "rocm-smi", Operands: Names, Options: options298},
-	{Name: "getfacl", Operands: Names, Options: options298},
-	{Name: "lsattr", Operands: Names, Options: options298},
-	{Name: "ipcs", Operands: Names, Options: options298},
-	{Name: "last", Operands: Names, Options: options298},
-	{Name: "lastb", Operands: Names, Options: options298},
-	{Name: "lastlog", Operands: Names, Options: options298},
-	{Name: "locale", Operands: Names, Options: options298},
-	{Name: "getcap", Operands: Names, Options: options298},
-	{Name: "getenforce", Operands: Names, Options: options298},
-	{Name: "sestatus", Operands: Names, Options: options298},
-	{Name: "sw_vers", Operands: Names, Options: options298},
-	{Name: "system_profiler", Operands: Names, Options: options298},
-	{Name: "vm_stat", Operands: Names, Options: options298},
-	{Name: "cal", Operands: Names, Options: options298},
-	{Name: "ncal", Operands: Names, Options: options298},
-	{Name: "uuidgen", Operands: Names, Options: options298},
-	{Name: "neofetch", Operands: Names, Options: options298},
-	{Name: "fastfetch", Operands: Names, Options: options298},
-	{Name: "screenfetch", Operands: Names, Options: options298},
-	{Name: "cowsay", Operands: Names, Options: options298},
-	{Name: "figlet", Operands: Names, Options: options298},
-	{Name: "fortune", Operands: Names, Options: options298},
-	{Name: "toilet", Operands: Names, Options: options298},
-	{Name: "lolcat", Operands: Names, Options: options298},
-	{Name: "tput", Operands: Names, Options: options298},
-	{Name: "clear", Operands: Names, Options: options298},
-	{Name: "reset", Operands: Names, Options: options298},
-	{Name: "tabs", Operands: Names, Options: options298},
-	{Name: "infocmp", Operands: Names, Options: options298},
-	{Name: "toe", Operands: Names, Options: options298},
-	{Name: "units", Operands: Names, Options: options298},
-	{Name: "pstree", Operands: Names, Options: options298},
-	{Name: "pidof", Operands: Names, Options: options298},
-	{Name: "pwdx", Operands: Names, Options: options298},
-	{Name: "pmap", Operands: Names, Options: options298},
-	{Name: "prtstat", Operands: Names, Options: options298},
-	{Name: "peekfd", Operands: Names, Options: options298},
-	{Name: "lsfd", Operands: Names, Options: options298},
-	{Name: "findmnt", Operands: Names, Options: options298},
-	{Name: "lsblk", Operands: Names, Options: options298},
-	{Name: "blkid", Operands: Names, Options: options298},
-	{Name: "mountpoint", Operands: Names, Options: options298},
-	{Name: "namei", Operands: Names, Options: options298},
-	{Name: "runlevel", Operands: Names, Options: options298},
-	{Name: "tzselect", Operands: Names, Options: options298},
-	{Name: "ac", Operands: Names, Options: options298},
-	{Name: "vnstat", Operands: Names, Options: options298},
-	{Name: "ipcalc", Operands: Names, Options: options298},
-	{Name: "sipcalc", Operands: Names, Options: options298},
-	{Name: "mcookie", Operands: Names, Options: options298},
-	{Name: "procinfo", Operands: Names, Options: options298},
-	{Name: "ftp", Style: POSIX, Options: options299, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options299, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options299, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options299, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options300, Shared: [][]Option{options301}},
-	{Name: "fzf", Options: options302, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options303, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options304},
-	{Name: "gsutil", Style: Exact, Options: options304},
-	{Name: "az", Style: Exact, Options: options304},
-	{Name: "doctl", Style: Exact, Options: options304},
-	{Name: "linode-cli", Style: Exact, Options: options304},
-	{Name: "hcloud", Style: Exact, Options: options304},
-	{Name: "oci", Style: Exact, Options: options304},
-	{Name: "ibmcloud", Style: Exact, Options: options304},
-	{Name: "scw", Style: Exact, Options: options304},
-	{Name: "vultr-cli", Style: Exact, Options: options304},
-	{Name: "flyctl", Style: Exact, Options: options304},
-	{Name: "fly", Style: Exact, Options: options304},
-	{Name: "heroku", Style: Exact, Options: options304},
-	{Name: "railway", Style: Exact, Options: options304},
-	{Name: "render", Style: Exact, Options: options304},
-	{Name: "dokku", Style: Exact, Options: options304},
-	{Name: "cf", Style: Exact, Options: options304},
-	{Name: "eb", Style: Exact, Options: options304},
-	{Name: "sam", Style: Exact, Options: options304},
-	{Name: "copilot-aws", Style: Exact, Options: options304},
-	{Name: "cfn", Style: Exact, Options: options304},
-	{Name: "aliyun", Style: Exact, Options: options304},
-	{Name: "tccli", Style: Exact, Options: options304},
-	{Name: "yc", Style: Exact, Options: options304},
-	{Name: "stripe", Style: Exact, Options: options304},
-	{Name: "twilio", Style: Exact, Options: options304},
-	{Name: "sentry-cli", Style: Exact, Options: options304},
-	{Name: "datadog-ci", Style: Exact, Options: options304},
-	{Name: "newrelic", Style: Exact, Options: options304},
-	{Name: "snyk", Style: Exact, Options: options304},
-	{Name: "sonar-scanner", Style: Exact, Options: options304},
-	{Name: "circleci", Style: Exact, Options: options304},
-	{Name: "travis", Style: Exact, Options: options304},
-	{Name: "glab", Style: Exact, Options: options304},
-	{Name: "hub", Style: Exact, Options: options304},
-	{Name: "tea", Style: Exact, Options: options304},
-	{Name: "bb-cli", Style: Exact, Options: options304},
-	{Name: "jira", Style: Exact, Options: options304},
-	{Name: "linear", Style: Exact, Options: options304},
-	{Name: "slack", Style: Exact, Options: options304},
-	{Name: "sfdx", Style: Exact, Options: options304},
-	{Name: "sf", Style: Exact, Options: options304},
-	{Name: "shopify", Style: Exact, Options: options304},
-	{Name: "contentful", Style: Exact, Options: options304},
-	{Name: "sanity", Style: Exact, Options: options304},
-	{Name: "auth0", Style: Exact, Options: options304},
-	{Name: "okta", Style: Exact, Options: options304},
-	{Name: "launchdarkly", Style: Exact, Options: options304},
-	{Name: "ngrok-cli", Style: Exact, Options: options304},
-	{Name: "gitlab-runner", Style: Exact, Options: options304},
-	{Name: "jenkins-cli", Style: Exact, Options: options304},
-	{Name: "drone", Style: Exact, Options: options304},
-	{Name: "buildkite-agent", Style: Exact, Options: options304},
-	{Name: "argo", Style: Exact, Options: options304},
-	{Name: "entire", Style: Exact, Options: options304},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options305, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options306, Subs: subs308},
-	{Name: "getconf", Options: options309, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options293, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options294, Special: "flock"},
+	{Name: "fmt", Operands: Reads, Options: options295, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs297},
+	{Name: "n", Operands: Unread, Subs: subs297},
+	{Name: "nodenv", Operands: Unread, Subs: subs297},
+	{Name: "volta", Operands: Unread, Subs: subs297},
+	{Name: "nvm", Operands: Unread, Subs: subs297},
+	{Name: "nvs", Operands: Unread, Subs: subs297},
+	{Name: "fold", Operands: Reads, Options: options298, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options299},
+	{Name: "vmstat", Operands: Names, Options: options299},
+	{Name: "iostat", Operands: Names, Options: options299},
+	{Name: "mpstat", Operands: Names, Options: options299},
+	{Name: "slabtop", Operands: Names, Options: options299},
+	{Name: "lscpu", Operands: Names, Options: options299},
+	{Name: "lsmem", Operands: Names, Options: options299},
+	{Name: "lspci", Operands: Names, Options: options299},
+	{Name: "lsusb", Operands: Names, Options: options299},
+	{Name: "lsmod", Operands: Names, Options: options299},
+	{Name: "lsns", Operands: Names, Options: options299},
+	{Name: "lsipc", Operands: Names, Options: options299},
+	{Name: "lslocks", Operands: Names, Options: options299},
+	{Name: "lsb_release", Operands: Names, Options: options299},
+	{Name: "lshw", Operands: Names, Options: options299},
+	{Name: "dmidecode", Operands: Names, Options: options299},
+	{Name: "hwinfo", Operands: Names, Options: options299},
+	{Name: "inxi", Operands: Names, Options: options299},
+	{Name: "sensors", Operands: Names, Options: options299},
+	{Name: "acpi", Operands: Names, Options: options299},
+	{Name: "numastat", Operands: Names, Options: options299},
+	{Name: "nvidia-smi", Operands: Names, Options: options299},
+	{Name: "rocm-smi", Operands: Names, Options: options299},
+	{Name: "getfacl", Operands: Names, Options: options299},
+	{Name: "lsattr", Operands: Names, Options: options299},
+	{Name: "ipcs", Operands: Names, Options: options299},
+	{Name: "last", Operands: Names, Options: options299},
+	{Name: "lastb", Operands: Names, Options: options299},
+	{Name: "lastlog", Operands: Names, Options: options299},
+	{Name: "locale", Operands: Names, Options: options299},
+	{Name: "getcap", Operands: Names, Options: options299},
+	{Name: "getenforce", Operands: Names, Options: options299},
+	{Name: "sestatus", Operands: Names, Options: options299},
+	{Name: "sw_vers", Operands: Names, Options: options299},
+	{Name: "system_profiler", Operands: Names, Options: options299},
+	{Name: "vm_stat", Operands: Names, Options: options299},
+	{Name: "cal", Operands: Names, Options: options299},
+	{Name: "ncal", Operands: Names, Options: options299},
+	{Name: "uuidgen", Operands: Names, Options: options299},
+	{Name: "neofetch", Operands: Names, Options: options299},
+	{Name: "fastfetch", Operands: Names, Options: options299},
+	{Name: "screenfetch", Operands: Names, Options: options299},
+	{Name: "cowsay", Operands: Names, Options: options299},
+	{Name: "figlet", Operands: Names, Options: options299},
+	{Name: "fortune", Operands: Names, Options: options299},
+	{Name: "toilet", Operands: Names, Options: options299},
+	{Name: "lolcat", Operands: Names, Options: options299},
+	{Name: "tput", Operands: Names, Options: options299},
+	{Name: "clear", Operands: Names, Options: options299},
+	{Name: "reset", Operands: Names, Options: options299},
+	{Name: "tabs", Operands: Names, Options: options299},
+	{Name: "infocmp", Operands: Names, Options: options299},
+	{Name: "toe", Operands: Names, Options: options299},
+	{Name: "units", Operands: Names, Options: options299},
+	{Name: "pstree", Operands: Names, Options: options299},
+	{Name: "pidof", Operands: Names, Options: options299},
+	{Name: "pwdx", Operands: Names, Options: options299},
+	{Name: "pmap", Operands: Names, Options: options299},
+	{Name: "prtstat", Operands: Names, Options: options299},
+	{Name: "peekfd", Operands: Names, Options: options299},
+	{Name: "lsfd", Operands: Names, Options: options299},
+	{Name: "findmnt", Operands: Names, Options: options299},
+	{Name: "blkid", Operands: Names, Options: options299},
+	{Name: "mountpoint", Operands: Names, Options: options299},
+	{Name: "namei", Operands: Names, Options: options299},
+	{Name: "runlevel", Operands: Names, Options: options299},
+	{Name: "tzselect", Operands: Names, Options: options299},
+	{Name: "ac", Operands: Names, Options: options299},
+	{Name: "vnstat", Operands: Names, Options: options299},
+	{Name: "ipcalc", Operands: Names, Options: options299},
+	{Name: "sipcalc", Operands: Names, Options: options299},
+	{Name: "mcookie", Operands: Names, Options: options299},
+	{Name: "procinfo", Operands: Names, Options: options299},
+	{Name: "ftp", Style: POSIX, Options: options300, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options300, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options300, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options300, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options301, Shared: [][]Option{options302}},
+	{Name: "fzf", Options: options303, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options305},
+	{Name: "gsutil", Style: Exact, Options: options305},
+	{Name: "az", Style: Exact, Options: options305},
+	{Name: "doctl", Style: Exact, Options: options305},
+	{Name: "linode-cli", Style: Exact, Options: options305},
+	{Name: "hcloud", Style: Exact, Options: options305},
+	{Name: "oci", Style: Exact, Options: options305},
+	{Name: "ibmcloud", Style: Exact, Options: options305},
+	{Name: "scw", Style: Exact, Options: options305},
+	{Name: "vultr-cli", Style: Exact, Options: options305},
+	{Name: "flyctl", Style: Exact, Options: options305},
+	{Name: "fly", Style: Exact, Options: options305},
+	{Name: "heroku", Style: Exact, Options: options305},
+	{Name: "railway", Style: Exact, Options: options305},
+	{Name: "render", Style: Exact, Options: options305},
+	{Name: "dokku", Style: Exact, Options: options305},
+	{Name: "cf", Style: Exact, Options: options305},
+	{Name: "eb", Style: Exact, Options: options305},
+	{Name: "sam", Style: Exact, Options: options305},
+	{Name: "copilot-aws", Style: Exact, Options: options305},
+	{Name: "cfn", Style: Exact, Options: options305},
+	{Name: "aliyun", Style: Exact, Options: options305},
+	{Name: "tccli", Style: Exact, Options: options305},
+	{Name: "yc", Style: Exact, Options: options305},
+	{Name: "stripe", Style: Exact, Options: options305},
+	{Name: "twilio", Style: Exact, Options: options305},
+	{Name: "sentry-cli", Style: Exact, Options: options305},
+	{Name: "datadog-ci", Style: Exact, Options: options305},
+	{Name: "newrelic", Style: Exact, Options: options305},
+	{Name: "snyk", Style: Exact, Options: options305},
+	{Name: "sonar-scanner", Style: Exact, Options: options305},
+	{Name: "circleci", Style: Exact, Options: options305},
+	{Name: "travis", Style: Exact, Options: options305},
+	{Name: "glab", Style: Exact, Options: options305},
+	{Name: "hub", Style: Exact, Options: options305},
+	{Name: "tea", Style: Exact, Options: options305},
+	{Name: "bb-cli", Style: Exact, Options: options305},
+	{Name: "jira", Style: Exact, Options: options305},
+	{Name: "linear", Style: Exact, Options: options305},
+	{Name: "slack", Style: Exact, Options: options305},
+	{Name: "sfdx", Style: Exact, Options: options305},
+	{Name: "sf", Style: Exact, Options: options305},
+	{Name: "shopify", Style: Exact, Options: options305},
+	{Name: "contentful", Style: Exact, Options: options305},
+	{Name: "sanity", Style: Exact, Options: options305},
+	{Name: "auth0", Style: Exact, Options: options305},
+	{Name: "okta", Style: Exact, Options: options305},
+	{Name: "launchdarkly", Style: Exact, Options: options305},
+	{Name: "ngrok-cli", Style: Exact, Options: options305},
+	{Name: "gitlab-runner", Style: Exact, Options: options305},
+	{Name: "jenkins-cli", Style: Exact, Options: options305},
+	{Name: "drone", Style: Exact, Options: options305},
+	{Name: "buildkite-agent", Style: Exact, Options: options305},
+	{Name: "argo", Style: Exact, Options: options305},
+	{Name: "entire", Style: Exact, Options: options305},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options307, Subs: subs309},
+	{Name: "getconf", Options: options310, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options310, Subs: subs421, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options422, Subs: subs542, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options543, Subs: subs568, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options569},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options569},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options569},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options569},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options569},
-	{Name: "golangci-lint", Style: Exact, Options: options570, Subs: subs574, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options311, Subs: subs424, Inherit: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options425, Subs: subs547, Workdir: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options574},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options574},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options574},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options574},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options574},
+	{Name: "golangci-lint", Style: Exact, Options: options575, Subs: subs579, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options575},
-	{Name: "gpg2", Operands: Unread, Options: options575},
-	{Name: "gpgv", Operands: Unread, Options: options575},
-	{Name: "age", Operands: Unread, Options: options575},
-	{Name: "age-keygen", Operands: Unread, Options: options575},
-	{Name: "sops", Operands: Unread, Options: options575},
-	{Name: "pass", Operands: Unread, Options: options575},
-	{Name: "gopass", Operands: Unread, Options: options575},
-	{Name: "minisign", Operands: Unread, Options: options575},
-	{Name: "signify", Operands: Unread, Options: options575},
-	{Name: "keybase", Operands: Unread, Options: options575},
-	{Name: "vault", Operands: Unread, Options: options575},
-	{Name: "op", Operands: Unread, Options: options575},
-	{Name: "bw", Operands: Unread, Options: options575},
-	{Name: "lpass", Operands: Unread, Options: options575},
-	{Name: "doppler", Operands: Unread, Options: options575},
-	{Name: "infisical", Operands: Unread, Options: options575},
-	{Name: "chamber", Operands: Unread, Options: options575},
-	{Name: "aws-vault", Operands: Unread, Options: options575},
-	{Name: "teller", Operands: Unread, Options: options575},
-	{Name: "gradle", Style: Exact, Options: options576, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options576, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options577, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options578, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options579}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options580, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "pigz", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options581, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options582, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options583, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options584, Subs: subs591, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options592, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options593, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options593, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options594, Special: "history"},
-	{Name: "host", Options: options595},
-	{Name: "nslookup", Options: options595},
-	{Name: "drill", Options: options595},
-	{Name: "resolvectl", Options: options595},
-	{Name: "getent", Options: options595},
+	{Name: "gpg", Operands: Unread, Options: options580},
+	{Name: "gpg2", Operands: Unread, Options: options580},
+	{Name: "gpgv", Operands: Unread, Options: options580},
+	{Name: "age", Operands: Unread, Options: options580},
+	{Name: "age-keygen", Operands: Unread, Options: options580},
+	{Name: "sops", Operands: Unread, Options: options580},
+	{Name: "pass", Operands: Unread, Options: options580},
+	{Name: "gopass", Operands: Unread, Options: options580},
+	{Name: "minisign", Operands: Unread, Options: options580},
+	{Name: "signify", Operands: Unread, Options: options580},
+	{Name: "keybase", Operands: Unread, Options: options580},
+	{Name: "vault", Operands: Unread, Options: options580},
+	{Name: "op", Operands: Unread, Options: options580},
+	{Name: "bw", Operands: Unread, Options: options580},
+	{Name: "lpass", Operands: Unread, Options: options580},
+	{Name: "doppler", Operands: Unread, Options: options580},
+	{Name: "infisical", Operands: Unread, Options: options580},
+	{Name: "chamber", Operands: Unread, Options: options580},
+	{Name: "aws-vault", Operands: Unread, Options: options580},
+	{Name: "teller", Operands: Unread, Options: options580},
+	{Name: "gradle", Style: Exact, Options: options581, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options581, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options584}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options585, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options586, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options587, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options588, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options589, Subs: subs596, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options597, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options599, Special: "history"},
+	{Name: "host", Options: options600},
+	{Name: "nslookup", Options: options600},
+	{Name: "drill", Options: options600},
+	{Name: "resolvectl", Options: options600},
+	{Name: "getent", Options: options600},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options596, Shared: [][]Option{options4}},
-	{Name: "http", Options: options597},
-	{Name: "https", Options: options597},
-	{Name: "xh", Options: options597},
-	{Name: "xhs", Options: options597},
-	{Name: "httpie", Options: options597},
-	{Name: "http-server", Options: options598},
-	{Name: "serve", Options: options598},
-	{Name: "http.server", Options: options599},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options600},
-	{Name: "iconv", Operands: Reads, Options: options601, Shared: [][]Option{options4}},
-	{Name: "id", Options: options602, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options601, Shared: [][]Option{options4}},
+	{Name: "http", Options: options602},
+	{Name: "https", Options: options602},
+	{Name: "xh", Options: options602},
+	{Name: "xhs", Options: options602},
+	{Name: "httpie", Options: options602},
+	{Name: "http-server", Options: options603},
+	{Name: "serve", Options: options603},
+	{Name: "http.server", Options: options604},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options605},
+	{Name: "iconv", Operands: Reads, Options: options606, Shared: [][]Option{options4}},
+	{Name: "id", Options: options607, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options603},
-	{Name: "inotifywatch", Operands: Names, Options: options603},
-	{Name: "fsnotifywait", Operands: Names, Options: options603},
-	{Name: "fswatch", Operands: Names, Options: options603},
-	{Name: "install", Operands: Copy, Options: options604, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options604, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options605, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options606, Subs: subs610},
-	{Name: "ipython", Operands: Unread, Options: options611},
-	{Name: "ipython3", Operands: Unread, Options: options611},
-	{Name: "jupyter", Operands: Unread, Options: options611},
-	{Name: "jupyter-lab", Operands: Unread, Options: options611},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options611},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options611},
-	{Name: "papermill", Operands: Unread, Options: options611},
-	{Name: "streamlit", Operands: Unread, Options: options611},
-	{Name: "gradio", Operands: Unread, Options: options611},
-	{Name: "chainlit", Operands: Unread, Options: options611},
-	{Name: "mlflow", Operands: Unread, Options: options611},
-	{Name: "tensorboard", Operands: Unread, Options: options611},
-	{Name: "java", Style: Joined, Operands: Script, Options: options612, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options613, Here: true},
-	{Name: "jest", Options: options614, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options615, Subs: subs616, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options617, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options618, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options619},
-	{Name: "jq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options620, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options621},
-	{Name: "just", Style: Exact, Options: options622, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options623},
-	{Name: "kill", Style: Dash, Options: options624, Shared: [][]Option{options301}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options625, Shared: [][]Option{options301}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options626, Subs: subs704, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options705, Subs: subs707},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options708},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options709, Ends: true},
-	{Name: "less", Operands: Reads, Options: options710, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options710, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options608},
+	{Name: "inotifywatch", Operands: Names, Options: options608},
+	{Name: "fsnotifywait", Operands: Names, Options: options608},
+	{Name: "fswatch", Operands: Names, Options: options608},
+	{Name: "install", Operands: Copy, Options: options609, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options609, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options610, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options611, Subs: subs615},
+	{Name: "ipython", Operands: Unread, Options: options616},
+	{Name: "ipython3", Operands: Unread, Options: options616},
+	{Name: "jupyter", Operands: Unread, Options: options616},
+	{Name: "jupyter-lab", Operands: Unread, Options: options616},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options616},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options616},
+	{Name: "papermill", Operands: Unread, Options: options616},
+	{Name: "streamlit", Operands: Unread, Options: options616},
+	{Name: "gradio", Operands: Unread, Options: options616},
+	{Name: "chainlit", Operands: Unread, Options: options616},
+	{Name: "mlflow", Operands: Unread, Options: options616},
+	{Name: "tensorboard", Operands: Unread, Options: options616},
+	{Name: "java", Style: Joined, Operands: Script, Options: options617, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options618, Here: true},
+	{Name: "jest", Options: options619, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options620, Subs: subs621, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options622, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options623, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options624},
+	{Name: "jq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options626},
+	{Name: "just", Style: Exact, Options: options627, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options628},
+	{Name: "kill", Style: Dash, Options: options629, Shared: [][]Option{options302}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options630, Shared: [][]Option{options302}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options710, Subs: subs712},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options713},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
+	{Name: "less", Operands: Reads, Options: options715, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options715, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options712, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options713, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options713, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options713, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options714, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options715, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options715, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsof", Operands: Names, Options: options716},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options717, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options718, Ends: true, Stdin: true},
-	{Name: "make", Options: options719, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options719, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options719, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options719, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options719, Workdir: true, Special: "make"},
-	{Name: "man", Options: options720, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options721, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options721, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options722, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs727, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options728, Subs: subs731, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options732, Subs: subs738, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options732, Subs: subs738, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options739, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options740, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options740, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options741, Shared: [][]Option{options4}, Special: "mktemp"},
-	{Name: "mocha", Options: options742, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options743},
-	{Name: "mongo", Operands: Unread, Options: options743},
-	{Name: "mongodump", Operands: Unread, Options: options743},
-	{Name: "mongorestore", Operands: Unread, Options: options743},
-	{Name: "mongoexport", Operands: Unread, Options: options743},
-	{Name: "mongoimport", Operands: Unread, Options: options743},
-	{Name: "cqlsh", Operands: Unread, Options: options743},
-	{Name: "clickhouse", Operands: Unread, Options: options743},
-	{Name: "clickhouse-client", Operands: Unread, Options: options743},
-	{Name: "influx", Operands: Unread, Options: options743},
-	{Name: "etcdctl", Operands: Unread, Options: options743},
-	{Name: "consul", Operands: Unread, Options: options743},
-	{Name: "nomad", Operands: Unread, Options: options743},
-	{Name: "boundary", Operands: Unread, Options: options743},
-	{Name: "waypoint", Operands: Unread, Options: options743},
-	{Name: "memcached", Operands: Unread, Options: options743},
-	{Name: "redis-server", Operands: Unread, Options: options743},
-	{Name: "cockroach", Operands: Unread, Options: options743},
-	{Name: "surreal", Operands: Unread, Options: options743},
-	{Name: "neo4j", Operands: Unread, Options: options743},
-	{Name: "cypher-shell", Operands: Unread, Options: options743},
-	{Name: "sqlcmd", Operands: Unread, Options: options743},
-	{Name: "bcp", Operands: Unread, Options: options743},
-	{Name: "sqlplus", Operands: Unread, Options: options743},
-	{Name: "snowsql", Operands: Unread, Options: options743},
-	{Name: "bq", Operands: Unread, Options: options743},
-	{Name: "trino", Operands: Unread, Options: options743},
-	{Name: "presto", Operands: Unread, Options: options743},
-	{Name: "beeline", Operands: Unread, Options: options743},
-	{Name: "hive", Operands: Unread, Options: options743},
-	{Name: "spark-submit", Operands: Unread, Options: options743},
-	{Name: "spark-shell", Operands: Unread, Options: options743},
-	{Name: "pyspark", Operands: Unread, Options: options743},
-	{Name: "hadoop", Operands: Unread, Options: options743},
-	{Name: "hdfs", Operands: Unread, Options: options743},
-	{Name: "kafka-topics", Operands: Unread, Options: options743},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options743},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options743},
-	{Name: "kcat", Operands: Unread, Options: options743},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options743},
-	{Name: "nats", Operands: Unread, Options: options743},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options743},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options743},
-	{Name: "flyway", Operands: Unread, Options: options743},
-	{Name: "liquibase", Operands: Unread, Options: options743},
-	{Name: "dbmate", Operands: Unread, Options: options743},
-	{Name: "migrate", Operands: Unread, Options: options743},
-	{Name: "goose-db", Operands: Unread, Options: options743},
-	{Name: "atlas", Operands: Unread, Options: options743},
-	{Name: "sqitch", Operands: Unread, Options: options743},
-	{Name: "hasura", Operands: Unread, Options: options743},
-	{Name: "neonctl", Operands: Unread, Options: options743},
-	{Name: "turso", Operands: Unread, Options: options743},
-	{Name: "pscale", Operands: Unread, Options: options743},
-	{Name: "usql", Operands: Unread, Options: options743},
-	{Name: "pgcli", Operands: Unread, Options: options743},
-	{Name: "mycli", Operands: Unread, Options: options743},
-	{Name: "more", Operands: Reads, Options: options744, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options745, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options717, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options718, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options718, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options718, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options719, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options720, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options720, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsblk", Operands: Names, Options: options721},
+	{Name: "lsof", Operands: Names, Options: options722},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options723, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
+	{Name: "lz4", Operands: Outputs, Options: options725, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options725, Beside: true},
+	{Name: "make", Options: options726, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options726, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options726, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options726, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options726, Workdir: true, Special: "make"},
+	{Name: "man", Options: options727, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options728, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options728, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options729, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs734, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options739, Subs: subs745, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options739, Subs: subs745, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options746, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options747, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options747, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options748, Shared: [][]Option{options4}, Special: "mktemp"},
+	{Name: "mocha", Options: options749, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options750},
+	{Name: "mongo", Operands: Unread, Options: options750},
+	{Name: "mongodump", Operands: Unread, Options: options750},
+	{Name: "mongorestore", Operands: Unread, Options: options750},
+	{Name: "mongoexport", Operands: Unread, Options: options750},
+	{Name: "mongoimport", Operands: Unread, Options: options750},
+	{Name: "cqlsh", Operands: Unread, Options: options750},
+	{Name: "clickhouse", Operands: Unread, Options: options750},
+	{Name: "clickhouse-client", Operands: Unread, Options: options750},
+	{Name: "influx", Operands: Unread, Options: options750},
+	{Name: "etcdctl", Operands: Unread, Options: options750},
+	{Name: "consul", Operands: Unread, Options: options750},
+	{Name: "nomad", Operands: Unread, Options: options750},
+	{Name: "boundary", Operands: Unread, Options: options750},
+	{Name: "waypoint", Operands: Unread, Options: options750},
+	{Name: "memcached", Operands: Unread, Options: options750},
+	{Name: "redis-server", Operands: Unread, Options: options750},
+	{Name: "cockroach", Operands: Unread, Options: options750},
+	{Name: "surreal", Operands: Unread, Options: options750},
+	{Name: "neo4j", Operands: Unread, Options: options750},
+	{Name: "cypher-shell", Operands: Unread, Options: options750},
+	{Name: "sqlcmd", Operands: Unread, Options: options750},
+	{Name: "bcp", Operands: Unread, Options: options750},
+	{Name: "sqlplus", Operands: Unread, Options: options750},
+	{Name: "snowsql", Operands: Unread, Options: options750},
+	{Name: "bq", Operands: Unread, Options: options750},
+	{Name: "trino", Operands: Unread, Options: options750},
+	{Name: "presto", Operands: Unread, Options: options750},
+	{Name: "beeline", Operands: Unread, Options: options750},
+	{Name: "hive", Operands: Unread, Options: options750},
+	{Name: "spark-submit", Operands: Unread, Options: options750},
+	{Name: "spark-shell", Operands: Unread, Options: options750},
+	{Name: "pyspark", Operands: Unread, Options: options750},
+	{Name: "hadoop", Operands: Unread, Options: options750},
+	{Name: "hdfs", Operands: Unread, Options: options750},
+	{Name: "kafka-topics", Operands: Unread, Options: options750},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options750},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options750},
+	{Name: "kcat", Operands: Unread, Options: options750},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options750},
+	{Name: "nats", Operands: Unread, Options: options750},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options750},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options750},
+	{Name: "flyway", Operands: Unread, Options: options750},
+	{Name: "liquibase", Operands: Unread, Options: options750},
+	{Name: "dbmate", Operands: Unread, Options: options750},
+	{Name: "migrate", Operands: Unread, Options: options750},
+	{Name: "goose-db", Operands: Unread, Options: options750},
+	{Name: "atlas", Operands: Unread, Options: options750},
+	{Name: "sqitch", Operands: Unread, Options: options750},
+	{Name: "hasura", Operands: Unread, Options: options750},
+	{Name: "neonctl", Operands: Unread, Options: options750},
+	{Name: "turso", Operands: Unread, Options: options750},
+	{Name: "pscale", Operands: Unread, Options: options750},
+	{Name: "usql", Operands: Unread, Options: options750},
+	{Name: "pgcli", Operands: Unread, Options: options750},
+	{Name: "mycli", Operands: Unread, Options: options750},
+	{Name: "more", Operands: Reads, Options: options751, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options752, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5686,505 +5679,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options746, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options747, Workdir: true},
-	{Name: "mvnw", Options: options747, Workdir: true},
-	{Name: "mvnd", Options: options747, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options748, Workdir: true},
-	{Name: "mysql", Options: options749, Stdin: true},
-	{Name: "mariadb", Options: options749, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options750},
-	{Name: "mariadb-dump", Operands: Unread, Options: options750},
-	{Name: "mysqladmin", Operands: Unread, Options: options750},
-	{Name: "mariadb-admin", Operands: Unread, Options: options750},
-	{Name: "mysqlcheck", Operands: Unread, Options: options750},
-	{Name: "mariadb-check", Operands: Unread, Options: options750},
-	{Name: "mysqlimport", Operands: Unread, Options: options750},
-	{Name: "mysqlshow", Operands: Unread, Options: options750},
-	{Name: "mariadb-show", Operands: Unread, Options: options750},
-	{Name: "mysqlpump", Operands: Unread, Options: options750},
-	{Name: "mysqlslap", Operands: Unread, Options: options750},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options750},
-	{Name: "mysqld", Operands: Unread, Options: options750},
-	{Name: "mariadbd", Operands: Unread, Options: options750},
-	{Name: "nc", Options: options751},
-	{Name: "netcat", Options: options751},
-	{Name: "ncat", Options: options751},
-	{Name: "nc.openbsd", Options: options751},
-	{Name: "nc.traditional", Options: options751},
+	{Name: "mv", Operands: Move, Options: options753, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options754, Workdir: true},
+	{Name: "mvnw", Options: options754, Workdir: true},
+	{Name: "mvnd", Options: options754, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options755, Workdir: true},
+	{Name: "mysql", Options: options756, Stdin: true},
+	{Name: "mariadb", Options: options756, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options757},
+	{Name: "mariadb-dump", Operands: Unread, Options: options757},
+	{Name: "mysqladmin", Operands: Unread, Options: options757},
+	{Name: "mariadb-admin", Operands: Unread, Options: options757},
+	{Name: "mysqlcheck", Operands: Unread, Options: options757},
+	{Name: "mariadb-check", Operands: Unread, Options: options757},
+	{Name: "mysqlimport", Operands: Unread, Options: options757},
+	{Name: "mysqlshow", Operands: Unread, Options: options757},
+	{Name: "mariadb-show", Operands: Unread, Options: options757},
+	{Name: "mysqlpump", Operands: Unread, Options: options757},
+	{Name: "mysqlslap", Operands: Unread, Options: options757},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options757},
+	{Name: "mysqld", Operands: Unread, Options: options757},
+	{Name: "mariadbd", Operands: Unread, Options: options757},
+	{Name: "nc", Options: options758},
+	{Name: "netcat", Options: options758},
+	{Name: "ncat", Options: options758},
+	{Name: "nc.openbsd", Options: options758},
+	{Name: "nc.traditional", Options: options758},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options752, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options753, Ends: true, Plain: true},
-	{Name: "ninja", Options: options754, Workdir: true},
-	{Name: "ninja-build", Options: options754, Workdir: true},
-	{Name: "samu", Options: options754, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs756},
-	{Name: "nix-shell", Operands: Script, Options: options757, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options758, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options759},
-	{Name: "objdump", Operands: Reads, Options: options759},
-	{Name: "readelf", Operands: Reads, Options: options759},
-	{Name: "size", Operands: Reads, Options: options759},
-	{Name: "ldd", Operands: Reads, Options: options759},
-	{Name: "c++filt", Operands: Reads, Options: options759},
-	{Name: "addr2line", Operands: Reads, Options: options759},
-	{Name: "elfedit", Operands: Reads, Options: options759},
-	{Name: "llvm-nm", Operands: Reads, Options: options759},
-	{Name: "llvm-objdump", Operands: Reads, Options: options759},
-	{Name: "llvm-readelf", Operands: Reads, Options: options759},
-	{Name: "otool", Operands: Reads, Options: options759},
-	{Name: "dwarfdump", Operands: Reads, Options: options759},
-	{Name: "nmap", Style: Joined, Options: options760},
-	{Name: "node", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options761, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options762, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options763, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options764, Subs: subs766, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options767, Workdir: true},
-	{Name: "run-s", Options: options767, Workdir: true},
-	{Name: "run-p", Options: options767, Workdir: true},
-	{Name: "npm-run-all2", Options: options767, Workdir: true},
-	{Name: "nproc", Options: options768, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options769, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options770, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options771, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options772, Ends: true},
-	{Name: "numfmt", Options: options773, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options774, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options774, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs780},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options781, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options782},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options783, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options784, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options785, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options786, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs793},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options794},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options795},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs801},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options802, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options803},
-	{Name: "pg_dumpall", Options: options803},
-	{Name: "pg_restore", Options: options803},
-	{Name: "pg_basebackup", Options: options803},
-	{Name: "pgbench", Options: options803},
-	{Name: "vacuumdb", Options: options803},
-	{Name: "reindexdb", Options: options803},
-	{Name: "clusterdb", Options: options803},
-	{Name: "createdb", Options: options803},
-	{Name: "dropdb", Options: options803},
-	{Name: "createuser", Options: options803},
-	{Name: "dropuser", Options: options803},
-	{Name: "pg_isready", Options: options803},
-	{Name: "initdb", Options: options803},
-	{Name: "pg_ctl", Options: options803},
-	{Name: "pg_ctlcluster", Options: options803},
-	{Name: "pg_lsclusters", Options: options803},
-	{Name: "pgrep", Options: options804, Shared: [][]Option{options301}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options805, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options806, Workdir: true},
-	{Name: "ping", Options: options807},
-	{Name: "ping6", Options: options807},
-	{Name: "arping", Options: options807},
-	{Name: "fping", Options: options807},
-	{Name: "pinky", Options: options808, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options808, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options809, Subs: subs814, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options815, Subs: subs819},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options820, Ends: true},
-	{Name: "pkill", Options: options821, Shared: [][]Option{options301}},
-	{Name: "pidwait", Options: options821, Shared: [][]Option{options301}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs824, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options825, Subs: subs829, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options830, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options831, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options836, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options837, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options838, Subs: subs840, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options841, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options842},
-	{Name: "printenv", Options: options843, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options844, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options845, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options760, Ends: true, Plain: true},
+	{Name: "ninja", Options: options761, Workdir: true},
+	{Name: "ninja-build", Options: options761, Workdir: true},
+	{Name: "samu", Options: options761, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs763},
+	{Name: "nix-shell", Operands: Script, Options: options764, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options766},
+	{Name: "objdump", Operands: Reads, Options: options766},
+	{Name: "readelf", Operands: Reads, Options: options766},
+	{Name: "size", Operands: Reads, Options: options766},
+	{Name: "ldd", Operands: Reads, Options: options766},
+	{Name: "c++filt", Operands: Reads, Options: options766},
+	{Name: "addr2line", Operands: Reads, Options: options766},
+	{Name: "elfedit", Operands: Reads, Options: options766},
+	{Name: "llvm-nm", Operands: Reads, Options: options766},
+	{Name: "llvm-objdump", Operands: Reads, Options: options766},
+	{Name: "llvm-readelf", Operands: Reads, Options: options766},
+	{Name: "otool", Operands: Reads, Options: options766},
+	{Name: "dwarfdump", Operands: Reads, Options: options766},
+	{Name: "nmap", Style: Joined, Options: options767},
+	{Name: "node", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options769, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options770, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options774, Workdir: true},
+	{Name: "run-s", Options: options774, Workdir: true},
+	{Name: "run-p", Options: options774, Workdir: true},
+	{Name: "npm-run-all2", Options: options774, Workdir: true},
+	{Name: "nproc", Options: options775, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options776, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options777, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options779, Ends: true},
+	{Name: "numfmt", Options: options780, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs787},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options788, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options789},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options790, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options791, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options792, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options793, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs800},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options801},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options802},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs808},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options810},
+	{Name: "pg_dumpall", Options: options810},
+	{Name: "pg_restore", Options: options810},
+	{Name: "pg_basebackup", Options: options810},
+	{Name: "pgbench", Options: options810},
+	{Name: "vacuumdb", Options: options810},
+	{Name: "reindexdb", Options: options810},
+	{Name: "clusterdb", Options: options810},
+	{Name: "createdb", Options: options810},
+	{Name: "dropdb", Options: options810},
+	{Name: "createuser", Options: options810},
+	{Name: "dropuser", Options: options810},
+	{Name: "pg_isready", Options: options810},
+	{Name: "initdb", Options: options810},
+	{Name: "pg_ctl", Options: options810},
+	{Name: "pg_ctlcluster", Options: options810},
+	{Name: "pg_lsclusters", Options: options810},
+	{Name: "pgrep", Options: options811, Shared: [][]Option{options302}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options813, Workdir: true},
+	{Name: "ping", Options: options814},
+	{Name: "ping6", Options: options814},
+	{Name: "arping", Options: options814},
+	{Name: "fping", Options: options814},
+	{Name: "pinky", Options: options815, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options815, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options822, Subs: subs826},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
+	{Name: "pkill", Options: options828, Shared: [][]Option{options302}},
+	{Name: "pidwait", Options: options828, Shared: [][]Option{options302}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs831, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options832, Subs: subs836, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options837, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options843, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options844, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options848, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options849},
+	{Name: "printenv", Options: options850, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options851, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options852, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options846},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options848, Safe: true},
-	{Name: "psql", Options: options849, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options850, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options836, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options851},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs854},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs857},
-	{Name: "pvesm", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveum", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvenode", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveceph", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pve-firewall", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveversion", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveam", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "ha-manager", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvesr", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "vzdump", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "qmrestore", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pmxcfs", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvesubscription", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveperf", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvereport", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvedaemon", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pveproxy", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pvestatd", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "ceph", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "rados", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "rbd", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "crm", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pcs", Style: Joined, Options: options858, Shared: [][]Option{options787}},
-	{Name: "pwd", Style: POSIX, Options: options859, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options860},
-	{Name: "compileall", Operands: Outputs, Options: options860},
-	{Name: "pytest", Options: options861, Workdir: true},
-	{Name: "py.test", Options: options861, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options862, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options787}, Subs: subs868},
-	{Name: "rails", Options: options869, Subs: subs872, Workdir: true},
-	{Name: "rake", Options: options873, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options874},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options875, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options876, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options877, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options877, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options878},
-	{Name: "valkey-cli", Options: options878},
-	{Name: "keydb-cli", Options: options878},
-	{Name: "rev", Operands: Reads, Options: options879, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options880},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options880},
-	{Name: "rimraf", Operands: Outputs, Options: options881},
-	{Name: "del", Operands: Outputs, Options: options881},
-	{Name: "trash", Operands: Outputs, Options: options881},
-	{Name: "trash-put", Operands: Outputs, Options: options881},
-	{Name: "del-cli", Operands: Outputs, Options: options881},
-	{Name: "shx", Operands: Outputs, Options: options881},
-	{Name: "cpx", Operands: Outputs, Options: options881},
-	{Name: "cpy", Operands: Outputs, Options: options881},
-	{Name: "ncp", Operands: Outputs, Options: options881},
-	{Name: "mkdirp", Operands: Outputs, Options: options881},
-	{Name: "copyfiles", Operands: Outputs, Options: options881},
-	{Name: "replace-in-file", Operands: Outputs, Options: options881},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options882, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options883, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options883, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options884, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options885, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options886},
-	{Name: "openrsync", Operands: Transfer, Options: options886},
-	{Name: "rubocop", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options887, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options888, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options889, Subs: subs893, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options894, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options895, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options896, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options897},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options898},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options899, Subs: subs903},
+	{Name: "protoc", Operands: Reads, Options: options853},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options854, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options854, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options855, Safe: true},
+	{Name: "psql", Options: options856, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options857, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options843, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options858},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs861},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs864},
+	{Name: "pvesm", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveum", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvenode", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveceph", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pve-firewall", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveversion", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveam", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "ha-manager", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvesr", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "vzdump", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "qmrestore", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pmxcfs", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvesubscription", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveperf", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvereport", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvedaemon", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pveproxy", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pvestatd", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "ceph", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "rados", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "rbd", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "crm", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pcs", Style: Joined, Options: options865, Shared: [][]Option{options794}},
+	{Name: "pwd", Style: POSIX, Options: options866, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options867},
+	{Name: "compileall", Operands: Outputs, Options: options867},
+	{Name: "pytest", Options: options868, Workdir: true},
+	{Name: "py.test", Options: options868, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs875},
+	{Name: "rails", Options: options876, Subs: subs879, Workdir: true},
+	{Name: "rake", Options: options880, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options881},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options882, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options883, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options884, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options884, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options885},
+	{Name: "valkey-cli", Options: options885},
+	{Name: "keydb-cli", Options: options885},
+	{Name: "rev", Operands: Reads, Options: options85, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options886},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options886},
+	{Name: "rimraf", Operands: Outputs, Options: options887},
+	{Name: "del", Operands: Outputs, Options: options887},
+	{Name: "trash", Operands: Outputs, Options: options887},
+	{Name: "trash-put", Operands: Outputs, Options: options887},
+	{Name: "del-cli", Operands: Outputs, Options: options887},
+	{Name: "shx", Operands: Outputs, Options: options887},
+	{Name: "cpx", Operands: Outputs, Options: options887},
+	{Name: "cpy", Operands: Outputs, Options: options887},
+	{Name: "ncp", Operands: Outputs, Options: options887},
+	{Name: "mkdirp", Operands: Outputs, Options: options887},
+	{Name: "copyfiles", Operands: Outputs, Options: options887},
+	{Name: "replace-in-file", Operands: Outputs, Options: options887},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options888, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options889, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options889, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options890, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options891, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options892},
+	{Name: "openrsync", Operands: Transfer, Options: options892},
+	{Name: "rubocop", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options893, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options895, Subs: subs899, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options900, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options901, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options902, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options903},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options904},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options905, Subs: subs909},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6221,89 +6214,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options904, Workdir: true},
-	{Name: "waf", Options: options904, Workdir: true},
-	{Name: "tup", Options: options904, Workdir: true},
-	{Name: "redo", Options: options904, Workdir: true},
-	{Name: "buck", Options: options904, Workdir: true},
-	{Name: "buck2", Options: options904, Workdir: true},
-	{Name: "pants", Options: options904, Workdir: true},
-	{Name: "please", Options: options904, Workdir: true},
-	{Name: "drake", Options: options904, Workdir: true},
-	{Name: "thor", Options: options904, Workdir: true},
-	{Name: "invoke", Options: options904, Workdir: true},
-	{Name: "inv", Options: options904, Workdir: true},
-	{Name: "fab", Options: options904, Workdir: true},
-	{Name: "doit", Options: options904, Workdir: true},
-	{Name: "nox", Options: options904, Workdir: true},
-	{Name: "ant", Options: options904, Workdir: true},
-	{Name: "sbt", Options: options904, Workdir: true},
-	{Name: "lein", Options: options904, Workdir: true},
-	{Name: "boot", Options: options904, Workdir: true},
-	{Name: "mill", Options: options904, Workdir: true},
-	{Name: "bleep", Options: options904, Workdir: true},
-	{Name: "grunt", Options: options904, Workdir: true},
-	{Name: "gulp", Options: options904, Workdir: true},
-	{Name: "jake", Options: options904, Workdir: true},
-	{Name: "cake", Options: options904, Workdir: true},
-	{Name: "mage", Options: options904, Workdir: true},
-	{Name: "xmake", Options: options904, Workdir: true},
-	{Name: "premake5", Options: options904, Workdir: true},
-	{Name: "earthly", Options: options904, Workdir: true},
-	{Name: "dagger", Options: options904, Workdir: true},
-	{Name: "tilt", Options: options904, Workdir: true},
-	{Name: "skaffold", Options: options904, Workdir: true},
-	{Name: "garden", Options: options904, Workdir: true},
-	{Name: "bit", Options: options904, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options905, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options906, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options907, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options908},
-	{Name: "sdiff", Operands: Reads, Options: options909, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options910, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options910, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options911, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options912, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options711}, Subs: subs913, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options914},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options914},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options915, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options916, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options917, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options918, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options919},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options920},
-	{Name: "shopt", Style: POSIX, Options: options921, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options922, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options923, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options924},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options925, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options926, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options926, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options910, Workdir: true},
+	{Name: "waf", Options: options910, Workdir: true},
+	{Name: "tup", Options: options910, Workdir: true},
+	{Name: "redo", Options: options910, Workdir: true},
+	{Name: "buck", Options: options910, Workdir: true},
+	{Name: "buck2", Options: options910, Workdir: true},
+	{Name: "pants", Options: options910, Workdir: true},
+	{Name: "please", Options: options910, Workdir: true},
+	{Name: "drake", Options: options910, Workdir: true},
+	{Name: "thor", Options: options910, Workdir: true},
+	{Name: "invoke", Options: options910, Workdir: true},
+	{Name: "inv", Options: options910, Workdir: true},
+	{Name: "fab", Options: options910, Workdir: true},
+	{Name: "doit", Options: options910, Workdir: true},
+	{Name: "nox", Options: options910, Workdir: true},
+	{Name: "ant", Options: options910, Workdir: true},
+	{Name: "sbt", Options: options910, Workdir: true},
+	{Name: "lein", Options: options910, Workdir: true},
+	{Name: "boot", Options: options910, Workdir: true},
+	{Name: "mill", Options: options910, Workdir: true},
+	{Name: "bleep", Options: options910, Workdir: true},
+	{Name: "grunt", Options: options910, Workdir: true},
+	{Name: "gulp", Options: options910, Workdir: true},
+	{Name: "jake", Options: options910, Workdir: true},
+	{Name: "cake", Options: options910, Workdir: true},
+	{Name: "mage", Options: options910, Workdir: true},
+	{Name: "xmake", Options: options910, Workdir: true},
+	{Name: "premake5", Options: options910, Workdir: true},
+	{Name: "earthly", Options: options910, Workdir: true},
+	{Name: "dagger", Options: options910, Workdir: true},
+	{Name: "tilt", Options: options910, Workdir: true},
+	{Name: "skaffold", Options: options910, Workdir: true},
+	{Name: "garden", Options: options910, Workdir: true},
+	{Name: "bit", Options: options910, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options911, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options913, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options914},
+	{Name: "sdiff", Operands: Reads, Options: options915, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options916, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options916, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options917, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options918, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Subs: subs919, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options920},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options920},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options921, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options923, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options924, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options925},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "shopt", Style: POSIX, Options: options927, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options928, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options929, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options930},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options931, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options932, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options932, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options927, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options927, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options928, Stdin: true},
-	{Name: "ss", Options: options929},
-	{Name: "netstat", Options: options929},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options930, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options931},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options932, Ends: true},
-	{Name: "ssh-copy-id", Options: options933, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options934},
-	{Name: "ssh-keyscan", Options: options935},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options936, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options937},
-	{Name: "stat", Operands: Names, Options: options938, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options933, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options933, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
+	{Name: "ss", Options: options935},
+	{Name: "netstat", Options: options935},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options936, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options937},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options938, Ends: true},
+	{Name: "ssh-copy-id", Options: options939, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options940},
+	{Name: "ssh-keyscan", Options: options941},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options942, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options943},
+	{Name: "stat", Operands: Names, Options: options944, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6329,16 +6322,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options939, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options940, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options941, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options942, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options943, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options945},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options946, Subs: subs948, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options949, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options950, Subs: subs951, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options945, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options947, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options948, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options949, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options951},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options952, Subs: subs954, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options955, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options956, Subs: subs957, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6353,66 +6346,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options952, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options958, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options953, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options954, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options955, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options956, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options957, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options957, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options958, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options959, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options961, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options963, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options963, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options964, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options959},
-	{Name: "tshark", Options: options959},
-	{Name: "tee", Operands: Outputs, Options: options960, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options960, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options961},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options962, Subs: subs967, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options965},
+	{Name: "tshark", Options: options965},
+	{Name: "tee", Operands: Outputs, Options: options966, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options966, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options967},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options579}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options968},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options969, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options969, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options970, Subs: subs972},
-	{Name: "tokei", Operands: Unread, Options: options973},
-	{Name: "cloc", Operands: Unread, Options: options973},
-	{Name: "scc", Operands: Unread, Options: options973},
-	{Name: "dust", Operands: Unread, Options: options973},
-	{Name: "duf", Operands: Unread, Options: options973},
-	{Name: "procs", Operands: Unread, Options: options973},
-	{Name: "hexyl", Operands: Unread, Options: options973},
-	{Name: "ncdu", Operands: Unread, Options: options973},
-	{Name: "gdu", Operands: Unread, Options: options973},
-	{Name: "dua", Operands: Unread, Options: options973},
-	{Name: "top", Options: options974},
-	{Name: "htop", Options: options974},
-	{Name: "btop", Options: options974},
-	{Name: "atop", Options: options974},
-	{Name: "iotop", Options: options974},
-	{Name: "glances", Options: options974},
-	{Name: "nvtop", Options: options974},
-	{Name: "iftop", Options: options974},
-	{Name: "nethogs", Options: options974},
-	{Name: "touch", Operands: Writes, Options: options975, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options976, Workdir: true},
-	{Name: "tr", Options: options977, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options978},
-	{Name: "tracepath", Options: options978},
-	{Name: "mtr", Options: options978},
-	{Name: "traceroute6", Options: options978},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options979, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options980, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options981, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options584}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options974},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options975, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options975, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options976, Subs: subs978},
+	{Name: "tokei", Operands: Unread, Options: options979},
+	{Name: "cloc", Operands: Unread, Options: options979},
+	{Name: "scc", Operands: Unread, Options: options979},
+	{Name: "dust", Operands: Unread, Options: options979},
+	{Name: "duf", Operands: Unread, Options: options979},
+	{Name: "procs", Operands: Unread, Options: options979},
+	{Name: "hexyl", Operands: Unread, Options: options979},
+	{Name: "ncdu", Operands: Unread, Options: options979},
+	{Name: "gdu", Operands: Unread, Options: options979},
+	{Name: "dua", Operands: Unread, Options: options979},
+	{Name: "top", Options: options980},
+	{Name: "htop", Options: options980},
+	{Name: "btop", Options: options980},
+	{Name: "atop", Options: options980},
+	{Name: "iotop", Options: options980},
+	{Name: "glances", Options: options980},
+	{Name: "nvtop", Options: options980},
+	{Name: "iftop", Options: options980},
+	{Name: "nethogs", Options: options980},
+	{Name: "touch", Operands: Writes, Options: options981, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options982, Workdir: true},
+	{Name: "tr", Options: options983, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options984},
+	{Name: "tracepath", Options: options984},
+	{Name: "mtr", Options: options984},
+	{Name: "traceroute6", Options: options984},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options985, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options986, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options987, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6424,152 +6417,162 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options982, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options982, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options982, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options988, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options988, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options988, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options983, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options984, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options984, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options984, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options985},
-	{Name: "umask", Style: POSIX, Options: options986},
-	{Name: "unalias", Style: POSIX, Options: options987},
-	{Name: "uname", Options: options988, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options989, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options989, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options990},
+	{Name: "tty", Options: options989, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options990, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options990, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options990, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options991},
+	{Name: "umask", Style: POSIX, Options: options992},
+	{Name: "unalias", Style: POSIX, Options: options993},
+	{Name: "uname", Options: options994, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options995, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options995, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options996},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options991, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options992, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options993, Here: true},
-	{Name: "uptime", Options: options994, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options995, Subs: subs1010, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1011, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1012, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1013},
-	{Name: "vim", Operands: Outputs, Options: options1014},
-	{Name: "vi", Operands: Outputs, Options: options1014},
-	{Name: "nvim", Operands: Outputs, Options: options1014},
-	{Name: "view", Operands: Outputs, Options: options1014},
-	{Name: "vimdiff", Operands: Outputs, Options: options1014},
-	{Name: "gvim", Operands: Outputs, Options: options1014},
-	{Name: "ex", Operands: Outputs, Options: options1014},
-	{Name: "rvim", Operands: Outputs, Options: options1014},
-	{Name: "nvi", Operands: Outputs, Options: options1014},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1014},
-	{Name: "vim.basic", Operands: Outputs, Options: options1014},
-	{Name: "nano", Operands: Outputs, Options: options1014},
-	{Name: "pico", Operands: Outputs, Options: options1014},
-	{Name: "micro", Operands: Outputs, Options: options1014},
-	{Name: "joe", Operands: Outputs, Options: options1014},
-	{Name: "jed", Operands: Outputs, Options: options1014},
-	{Name: "mcedit", Operands: Outputs, Options: options1014},
-	{Name: "helix", Operands: Outputs, Options: options1014},
-	{Name: "hx", Operands: Outputs, Options: options1014},
-	{Name: "kak", Operands: Outputs, Options: options1014},
-	{Name: "ne", Operands: Outputs, Options: options1014},
-	{Name: "zile", Operands: Outputs, Options: options1014},
-	{Name: "mg", Operands: Outputs, Options: options1014},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1014},
-	{Name: "code", Operands: Outputs, Options: options1014},
-	{Name: "cursor", Operands: Outputs, Options: options1014},
-	{Name: "subl", Operands: Outputs, Options: options1014},
-	{Name: "atom", Operands: Outputs, Options: options1014},
-	{Name: "gedit", Operands: Outputs, Options: options1014},
-	{Name: "kate", Operands: Outputs, Options: options1014},
-	{Name: "zed", Operands: Outputs, Options: options1014},
-	{Name: "idea", Operands: Outputs, Options: options1014},
-	{Name: "virtualenv", Operands: Outputs, Options: options1015},
-	{Name: "pyvenv", Operands: Outputs, Options: options1015},
-	{Name: "vitest", Style: Exact, Options: options1016, Subs: subs1017, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1018, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1019, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1020, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1021, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1022, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1022, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1023, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1024, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1025, Here: true},
-	{Name: "which", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1026, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1027, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1028},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1029, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1030, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1031, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1032, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1033, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1034, Ends: true},
-	{Name: "yarn", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1035, Subs: subs1040, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1041, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1042, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1042, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1042, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1043},
-	{Name: "bzcat", Operands: Reads, Options: options1043},
-	{Name: "xzcat", Operands: Reads, Options: options1043},
-	{Name: "zstdcat", Operands: Reads, Options: options1043},
-	{Name: "lz4cat", Operands: Reads, Options: options1043},
-	{Name: "lzcat", Operands: Reads, Options: options1043},
-	{Name: "gzcat", Operands: Reads, Options: options1043},
-	{Name: "zless", Operands: Reads, Options: options1043},
-	{Name: "zmore", Operands: Reads, Options: options1043},
-	{Name: "bzless", Operands: Reads, Options: options1043},
-	{Name: "bzmore", Operands: Reads, Options: options1043},
-	{Name: "xzless", Operands: Reads, Options: options1043},
-	{Name: "zcmp", Operands: Reads, Options: options1043},
-	{Name: "zdiff", Operands: Reads, Options: options1043},
-	{Name: "bzcmp", Operands: Reads, Options: options1043},
-	{Name: "bzdiff", Operands: Reads, Options: options1043},
-	{Name: "xzcmp", Operands: Reads, Options: options1043},
-	{Name: "xzdiff", Operands: Reads, Options: options1043},
-	{Name: "zig", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1044, Subs: subs1045, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1046},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options997, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options998, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options999, Here: true},
+	{Name: "uptime", Options: options1000, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1001, Subs: subs1016, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1017, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1018, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1019},
+	{Name: "vim", Operands: Outputs, Options: options1020},
+	{Name: "vi", Operands: Outputs, Options: options1020},
+	{Name: "nvim", Operands: Outputs, Options: options1020},
+	{Name: "view", Operands: Outputs, Options: options1020},
+	{Name: "vimdiff", Operands: Outputs, Options: options1020},
+	{Name: "gvim", Operands: Outputs, Options: options1020},
+	{Name: "ex", Operands: Outputs, Options: options1020},
+	{Name: "rvim", Operands: Outputs, Options: options1020},
+	{Name: "nvi", Operands: Outputs, Options: options1020},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1020},
+	{Name: "vim.basic", Operands: Outputs, Options: options1020},
+	{Name: "nano", Operands: Outputs, Options: options1020},
+	{Name: "pico", Operands: Outputs, Options: options1020},
+	{Name: "micro", Operands: Outputs, Options: options1020},
+	{Name: "joe", Operands: Outputs, Options: options1020},
+	{Name: "jed", Operands: Outputs, Options: options1020},
+	{Name: "mcedit", Operands: Outputs, Options: options1020},
+	{Name: "helix", Operands: Outputs, Options: options1020},
+	{Name: "hx", Operands: Outputs, Options: options1020},
+	{Name: "kak", Operands: Outputs, Options: options1020},
+	{Name: "ne", Operands: Outputs, Options: options1020},
+	{Name: "zile", Operands: Outputs, Options: options1020},
+	{Name: "mg", Operands: Outputs, Options: options1020},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1020},
+	{Name: "code", Operands: Outputs, Options: options1020},
+	{Name: "cursor", Operands: Outputs, Options: options1020},
+	{Name: "subl", Operands: Outputs, Options: options1020},
+	{Name: "atom", Operands: Outputs, Options: options1020},
+	{Name: "gedit", Operands: Outputs, Options: options1020},
+	{Name: "kate", Operands: Outputs, Options: options1020},
+	{Name: "zed", Operands: Outputs, Options: options1020},
+	{Name: "idea", Operands: Outputs, Options: options1020},
+	{Name: "virtualenv", Operands: Outputs, Options: options1021},
+	{Name: "pyvenv", Operands: Outputs, Options: options1021},
+	{Name: "vitest", Style: Exact, Options: options1022, Subs: subs1023, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1024, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1025, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1026, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1027, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1028, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1028, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1029, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1031, Here: true},
+	{Name: "which", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1033, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1034},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1036, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1037, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1038, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1039, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1040, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1041, Beside: true},
+	{Name: "yarn", Style: Exact, Options: options1042, Subs: subs1047, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1042, Subs: subs1047, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1048, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1049, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1049, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1049, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1050},
+	{Name: "bzcat", Operands: Reads, Options: options1050},
+	{Name: "xzcat", Operands: Reads, Options: options1050},
+	{Name: "zstdcat", Operands: Reads, Options: options1050},
+	{Name: "lz4cat", Operands: Reads, Options: options1050},
+	{Name: "lzcat", Operands: Reads, Options: options1050},
+	{Name: "gzcat", Operands: Reads, Options: options1050},
+	{Name: "zless", Operands: Reads, Options: options1050},
+	{Name: "zmore", Operands: Reads, Options: options1050},
+	{Name: "bzless", Operands: Reads, Options: options1050},
+	{Name: "bzmore", Operands: Reads, Options: options1050},
+	{Name: "xzless", Operands: Reads, Options: options1050},
+	{Name: "zcmp", Operands: Reads, Options: options1050},
+	{Name: "zdiff", Operands: Reads, Options: options1050},
+	{Name: "bzcmp", Operands: Reads, Options: options1050},
+	{Name: "bzdiff", Operands: Reads, Options: options1050},
+	{Name: "xzcmp", Operands: Reads, Options: options1050},
+	{Name: "xzdiff", Operands: Reads, Options: options1050},
+	{Name: "zig", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1053},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1047},
+	{Name: "zmodload", Operands: Unread, Options: options1054},
+	{Name: "zstd", Operands: Outputs, Options: options1055, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1055, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1055, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1055, Beside: true},
 }
 
 var options0 = []Option{
@@ -6646,7 +6649,7 @@ var options2 = []Option{
 	{Names: names{"-g"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
-	{Names: names{"-d"}, Value: Required},
+	{Names: names{"-d"}},
 	{Names: names{"-q"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-w"}},
@@ -6654,6 +6657,19 @@ var options2 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffSend},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-b"}, Value: Required},
+	{Names: names{"-B"}, Value: Required},
+	{Names: names{"-E"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f"}, Value: Required},
+	{Names: names{"-h"}},
+	{Names: names{"-i"}},
+	{Names: names{"-l"}},
+	{Names: names{"-r"}},
+	{Names: names{"-S"}},
+	{Names: names{"-V"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-y"}, Value: Required},
+	{Names: names{"-Z"}, Value: Required},
 }
 
 var options3 = []Option{
@@ -6728,7 +6744,7 @@ var options3 = []Option{
 	{Names: names{"--no-smart-case"}},
 	{Names: names{"--sort-files"}},
 	{Names: names{"-t", "--type"}, Value: Required},
-	{Names: names{"-T"}},
+	{Names: names{"-T"}, Value: Required},
 	{Names: names{"--type-add"}, Value: Required},
 	{Names: names{"--type-set"}, Value: Required},
 	{Names: names{"--type-del"}, Value: Required},
@@ -6740,6 +6756,10 @@ var options3 = []Option{
 	{Names: names{"--and"}, Value: Required},
 	{Names: names{"--or"}, Value: Required},
 	{Names: names{"--not"}, Value: Required},
+	{Names: names{"--help-rgb-colors"}},
+	{Names: names{"-k"}},
+	{Names: names{"--show-types"}},
+	{Names: names{"--thpppt"}},
 }
 
 var options4 = []Option{
@@ -7218,6 +7238,7 @@ var options15 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-V"}, Effect: EffPattern},
 	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-o"}, Value: Required},
 }
 
 var options16 = []Option{
@@ -7292,6 +7313,7 @@ var options19 = []Option{
 	{Names: names{"-S", "--sandbox"}},
 	{Names: names{"-t", "--lint-old"}},
 	{Names: names{"-V"}},
+	{Names: names{"--nostalgia"}, Effect: EffUnproven},
 }
 
 var options20 = []Option{
@@ -7811,10 +7833,6 @@ var options40 = []Option{
 }
 
 var subs41 = []Program{
-	{Name: "--cache", Path: names{"list"}, Options: options39},
-	{Name: "--cellar", Path: names{"list"}, Options: options39},
-	{Name: "--prefix", Path: names{"list"}, Options: options39},
-	{Name: "--repository", Path: names{"list"}, Options: options39},
 	{Name: "abv", Path: names{"list"}, Options: options39},
 	{Name: "analytics", Path: names{"install"}, Options: options38},
 	{Name: "audit", Operands: Unread, Path: names{"edit"}},
@@ -8263,6 +8281,8 @@ var options53 = []Option{
 	{Names: names{"--memlimit-compress"}, Value: Required},
 	{Names: names{"--memlimit-decompress"}, Value: Required},
 	{Names: names{"--no-adjust"}},
+	{Names: names{"--repetitive-fast"}},
+	{Names: names{"--repetitive-best"}},
 }
 
 var options54 = []Option{
@@ -8932,6 +8952,11 @@ var options84 = []Option{
 }
 
 var options85 = []Option{
+	{Names: names{"-h"}},
+	{Names: names{"-V"}},
+}
+
+var options86 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -8957,7 +8982,7 @@ var options85 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options86 = []Option{
+var options87 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -8968,13 +8993,13 @@ var options86 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options87 = []Option{
+var options88 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options88 = []Option{
+var options89 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -8999,7 +9024,7 @@ var options88 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options89 = []Option{
+var options90 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -9007,7 +9032,7 @@ var options89 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options90 = []Option{
+var options91 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -9015,7 +9040,7 @@ var options90 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options91 = []Option{
+var options92 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -9032,11 +9057,11 @@ var options91 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options92 = []Option{
+var options93 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options93 = []Option{
+var options94 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -9079,60 +9104,60 @@ var options93 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs94 = []Program{
+var subs95 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options92, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options93, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options93, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options95 = []Option{
+var options96 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -9162,14 +9187,14 @@ var options95 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options96 = []Option{
+var options97 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options97 = []Option{
+var options98 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -9185,7 +9210,7 @@ var options97 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options98 = []Option{
+var options99 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -9197,35 +9222,35 @@ var options98 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs99 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options97, Named: true},
+var subs100 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options98, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options98, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options98, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options98, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options98, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options98, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options99, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options97, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options97, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options98, Named: true},
 }
 
-var options100 = []Option{
+var options101 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -9252,7 +9277,7 @@ var options100 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options101 = []Option{
+var options102 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -9261,24 +9286,24 @@ var options101 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs102 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options101},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options101},
+var subs103 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options102},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options102},
 }
 
-var options103 = []Option{
+var options104 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options104 = []Option{
+var options105 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -9304,7 +9329,7 @@ var options104 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options105 = []Option{
+var options106 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -9323,21 +9348,21 @@ var options105 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs106 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options104, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options105, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options104, Workdir: true},
+var subs107 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options105, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options106, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options105, Workdir: true},
 }
 
-var options107 = []Option{
+var options108 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -9376,7 +9401,7 @@ var options107 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options108 = []Option{
+var options109 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -9393,7 +9418,7 @@ var options108 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options109 = []Option{
+var options110 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -9444,7 +9469,7 @@ var options109 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options110 = []Option{
+var options111 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -9457,7 +9482,7 @@ var options110 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options111 = []Option{
+var options112 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -9476,7 +9501,7 @@ var options111 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options112 = []Option{
+var options113 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -9486,7 +9511,7 @@ var options112 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options113 = []Option{
+var options114 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -9547,7 +9572,7 @@ var options113 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options114 = []Option{
+var options115 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -9831,9 +9856,11 @@ var options114 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--xattr"}},
+	{Names: names{"--crlf"}},
+	{Names: names{"--ntlm"}},
 }
 
-var options115 = []Option{
+var options116 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -9845,7 +9872,7 @@ var options115 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options116 = []Option{
+var options117 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -9871,18 +9898,18 @@ var options116 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs117 = []Program{
+var subs118 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options116, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options116, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options117, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options117, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options118 = []Option{
+var options119 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -9898,7 +9925,7 @@ var options118 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options119 = []Option{
+var options120 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -9916,7 +9943,7 @@ var options119 = []Option{
 	{Names: names{"+"}},
 }
 
-var options120 = []Option{
+var options121 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -9925,7 +9952,7 @@ var options120 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options121 = []Option{
+var options122 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -9985,13 +10012,13 @@ var options121 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options122 = []Option{
+var options123 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options123 = []Option{
+var options124 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -10004,7 +10031,7 @@ var options123 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options124 = []Option{
+var options125 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -10012,12 +10039,12 @@ var options124 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options125 = []Option{
+var options126 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options126 = []Option{
+var options127 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10033,7 +10060,7 @@ var options126 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options127 = []Option{
+var options128 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10049,19 +10076,19 @@ var options127 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options128 = []Option{
+var options129 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options129 = []Option{
+var options130 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options130 = []Option{
+var options131 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -10076,44 +10103,44 @@ var options130 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs131 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options122, Shared: [][]Option{options121}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options124, Shared: [][]Option{options121}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options124, Shared: [][]Option{options121}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options125, Shared: [][]Option{options121}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options126, Here: true},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options127},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options128, Shared: [][]Option{options121}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options121}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options121}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options129, Shared: [][]Option{options121}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options130, Shared: [][]Option{options121}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options123, Shared: [][]Option{options121}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options121}},
+var subs132 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options123, Shared: [][]Option{options122}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options125, Shared: [][]Option{options122}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options125, Shared: [][]Option{options122}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options126, Shared: [][]Option{options122}},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options127, Here: true},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options128},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options129, Shared: [][]Option{options122}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options122}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options122}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options130, Shared: [][]Option{options122}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options131, Shared: [][]Option{options122}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
 }
 
-var options132 = []Option{
+var options133 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -10134,7 +10161,7 @@ var options132 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options133 = []Option{
+var options134 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -10196,7 +10223,7 @@ var options133 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options134 = []Option{
+var options135 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -10213,7 +10240,7 @@ var options134 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options135 = []Option{
+var options136 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -10241,9 +10268,10 @@ var options135 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-w"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffDir},
+	{Names: names{"-E"}},
 }
 
-var options136 = []Option{
+var options137 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -10264,7 +10292,7 @@ var options136 = []Option{
 	{Names: names{"+"}},
 }
 
-var options137 = []Option{
+var options138 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -10277,7 +10305,8 @@ var options137 = []Option{
 	{Names: names{"-d", "--directory"}},
 	{Names: names{"-D", "--dired"}},
 	{Names: names{"-f"}},
-	{Names: names{"-F", "--classify"}, Value: Optional},
+	{Names: names{"-F"}},
+	{Names: names{"--classify"}, Value: Optional},
 	{Names: names{"--file-type"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--full-time"}},
@@ -10321,20 +10350,21 @@ var options137 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-1"}},
+	{Names: names{"--zero"}},
 }
 
-var options138 = []Option{
+var options139 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options139 = []Option{
+var options140 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs140 = []Program{
+var subs141 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -10349,15 +10379,15 @@ var subs140 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options139},
+	{Name: "status", Path: names{"status"}, Options: options140},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options141 = []Option{
+var options142 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options142 = []Option{
+var options143 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -10366,13 +10396,13 @@ var options142 = []Option{
 	{Names: names{"+"}},
 }
 
-var options143 = []Option{
+var options144 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options144 = []Option{
+var options145 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -10389,7 +10419,7 @@ var options144 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options145 = []Option{
+var options146 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -10423,7 +10453,7 @@ var options145 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options146 = []Option{
+var options147 = []Option{
 	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10438,12 +10468,12 @@ var options146 = []Option{
 	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
 }
 
-var subs147 = []Program{
+var subs148 = []Program{
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 }
 
-var options148 = []Option{
+var options149 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -10452,7 +10482,7 @@ var options148 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options149 = []Option{
+var options150 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -10467,13 +10497,13 @@ var options149 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options150 = []Option{
+var options151 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options151 = []Option{
+var options152 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required},
@@ -10525,24 +10555,24 @@ var options151 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options152 = []Option{
+var options153 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs153 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options151},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options152},
+var subs154 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options152},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options153},
 }
 
-var options154 = []Option{
+var options155 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options155 = []Option{
+var options156 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -10579,7 +10609,7 @@ var options155 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options156 = []Option{
+var options157 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -10590,49 +10620,49 @@ var options156 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs157 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options155},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options155},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options156},
-}
-
-var options158 = []Option{
-	{Names: names{"--checkpoint-dir"}, Value: Required},
-	{Names: names{"--leave-running"}},
+var subs158 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options156},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options156},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
 }
 
 var options159 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
+	{Names: names{"--leave-running"}},
 }
 
-var subs160 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options158},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options159},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options159},
+var options160 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required},
 }
 
-var options161 = []Option{
+var subs161 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options159},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options160},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options160},
+}
+
+var options162 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options162 = []Option{
+var options163 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -10649,7 +10679,7 @@ var options162 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options163 = []Option{
+var options164 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -10665,21 +10695,21 @@ var options163 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options164 = []Option{
+var options165 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options165 = []Option{
+var options166 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options166 = []Option{
+var options167 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -10691,7 +10721,7 @@ var options166 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options167 = []Option{
+var options168 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -10702,7 +10732,7 @@ var options167 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options168 = []Option{
+var options169 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10713,7 +10743,7 @@ var options168 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options169 = []Option{
+var options170 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -10740,7 +10770,7 @@ var options169 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options170 = []Option{
+var options171 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -10772,76 +10802,76 @@ var options170 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs171 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options164, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options170, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options165, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options166, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options167, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options169, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options170, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options168, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options163, Workdir: true},
+var subs172 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options165, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options171, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options166, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options167, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options168, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options170, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options171, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
 }
 
-var options172 = []Option{
+var options173 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options173 = []Option{
+var options174 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options174 = []Option{
+var options175 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs175 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options172},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options173},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options174},
+var subs176 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options173},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options174},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options175},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options176 = []Option{
+var options177 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options177 = []Option{
+var options178 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -10945,7 +10975,7 @@ var options177 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options178 = []Option{
+var options179 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -10957,20 +10987,20 @@ var options178 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options179 = []Option{
+var options180 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options180 = []Option{
+var options181 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options181 = []Option{
+var options182 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options182 = []Option{
+var options183 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -10979,7 +11009,7 @@ var options182 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options183 = []Option{
+var options184 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10990,23 +11020,23 @@ var options183 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options184 = []Option{
+var options185 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options185 = []Option{
+var options186 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options186 = []Option{
+var options187 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options187 = []Option{
+var options188 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11113,7 +11143,7 @@ var options187 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options188 = []Option{
+var options189 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -11121,14 +11151,14 @@ var options188 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options189 = []Option{
+var options190 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options190 = []Option{
+var options191 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -11145,83 +11175,83 @@ var options190 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs191 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options150},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options161},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options176},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options177, Ends: true},
+var subs192 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options151},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options162},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options177},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options178, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options178, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options179},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options180},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options181},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options183},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options182},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options183},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options179, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options180},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options181},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options182},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options184},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options183},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options184},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options184},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options183},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options186},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options185},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options184},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options187},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options185},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options186},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options187, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options188},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options189},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options185},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options186},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options187},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options188, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options189},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options190},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options186},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options190},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options191},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options192 = []Option{
+var options193 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options193 = []Option{
+var options194 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options194 = []Option{
+var options195 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options195 = []Option{
+var options196 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options196 = []Option{
+var options197 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs197 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options192},
+var subs198 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options193},
 	{Name: "export", Style: Exact, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options193},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options194},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options194},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options195},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options195},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options194},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options195},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options195},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options196},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options196},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options196},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options197},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options198 = []Option{
+var options199 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options199 = []Option{
+var options200 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -11229,24 +11259,24 @@ var options199 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options200 = []Option{
+var options201 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options201 = []Option{
+var options202 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options202 = []Option{
+var options203 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options203 = []Option{
+var options204 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -11256,60 +11286,60 @@ var options203 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options204 = []Option{
+var options205 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options205 = []Option{
+var options206 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options206 = []Option{
+var options207 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options207 = []Option{
+var options208 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs208 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options151},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options199},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options200},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options201},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options203},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options202},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options203},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options204},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options205},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options205},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options206},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options206},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options207},
+var subs209 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options152},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options200},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options201},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options202},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options204},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options203},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options204},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options205},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options206},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options206},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options207},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options207},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options208},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options209 = []Option{
+var options210 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options210 = []Option{
+var options211 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options211 = []Option{
+var options212 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -11317,30 +11347,30 @@ var options211 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options212 = []Option{
+var options213 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options213 = []Option{
+var options214 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options214 = []Option{
+var options215 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs215 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options211},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options212},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options213},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options214},
+var subs216 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options212},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options213},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options214},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options215},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options216 = []Option{
+var options217 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -11350,7 +11380,7 @@ var options216 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options217 = []Option{
+var options218 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -11370,31 +11400,31 @@ var options217 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options218 = []Option{
+var options219 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options219 = []Option{
+var options220 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs220 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options216},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options217},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options195},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options218},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options219},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options219},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options184},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options195},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options195},
+var subs221 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options217},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options218},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options196},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options219},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options220},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options220},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options185},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options196},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options196},
 }
 
-var options221 = []Option{
+var options222 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -11402,82 +11432,82 @@ var options221 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options222 = []Option{
+var options223 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs223 = []Program{
+var subs224 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options173},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options174},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options174},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options175},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options221},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options195},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options222},
-}
-
-var options224 = []Option{
-	{Names: names{"--compress"}},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options222},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options196},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options223},
 }
 
 var options225 = []Option{
-	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--compress"}},
 }
 
 var options226 = []Option{
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options227 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options227 = []Option{
+var options228 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options228 = []Option{
+var options229 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs229 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options224},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options195},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options225},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options193},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options226},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options219},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options227},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options195},
+var subs230 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options225},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options196},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options226},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options194},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options227},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options220},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options228},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options196},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options228},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options229},
 }
 
-var options230 = []Option{
+var options231 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options231 = []Option{
+var options232 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs232 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options231},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options173},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options174},
+var subs233 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options232},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options174},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options175},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options233 = []Option{
+var options234 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -11553,7 +11583,7 @@ var options233 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options234 = []Option{
+var options235 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -11565,16 +11595,16 @@ var options234 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options235 = []Option{
+var options236 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options236 = []Option{
+var options237 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options237 = []Option{
+var options238 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -11669,24 +11699,24 @@ var options237 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs238 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options233},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options173},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options234},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options174},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options221},
+var subs239 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options234},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options174},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options235},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options175},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options222},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options235},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options236},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options237},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options236},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options237},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options238},
 }
 
-var options239 = []Option{
+var options240 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options240 = []Option{
+var options241 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -11695,20 +11725,20 @@ var options240 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options241 = []Option{
+var options242 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs242 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options239},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options240},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options241},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options221},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options236},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options174},
+var subs243 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options240},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options241},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options242},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options222},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options237},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options175},
 }
 
-var options243 = []Option{
+var options244 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required},
 	{Names: names{"--ca-key"}, Value: Required},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -11718,7 +11748,7 @@ var options243 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options244 = []Option{
+var options245 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -11736,7 +11766,7 @@ var options244 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options245 = []Option{
+var options246 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -11744,12 +11774,12 @@ var options245 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options246 = []Option{
+var options247 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options247 = []Option{
+var options248 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -11759,57 +11789,57 @@ var options247 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs248 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options243},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options244},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options245},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options246},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options195},
+var subs249 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options244},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options245},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options246},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options247},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options196},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options246},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options247},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options247},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options248},
 }
 
-var options249 = []Option{
+var options250 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options250 = []Option{
+var options251 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs251 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options249},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options198},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options193},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options250},
-}
-
-var options252 = []Option{
-	{Names: names{"--pretty"}},
+var subs252 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options250},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options199},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options194},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options251},
 }
 
 var options253 = []Option{
-	{Names: names{"-y", "--yes"}},
+	{Names: names{"--pretty"}},
 }
 
 var options254 = []Option{
+	{Names: names{"-y", "--yes"}},
+}
+
+var options255 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs255 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options252},
+var subs256 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options253},
 	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options253},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options254},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options254},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options255},
 	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
 }
 
-var options256 = []Option{
+var options257 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -11825,91 +11855,91 @@ var options256 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options257 = []Option{
+var options258 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options258 = []Option{
+var options259 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs259 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options256},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options193},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options257},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options257},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options204},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options195},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options195},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options258},
+var subs260 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options257},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options194},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options258},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options258},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options205},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options196},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options196},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options259},
 }
 
-var subs260 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options150},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options151},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs153},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options154, Subs: subs157},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs160},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options161},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options162, Subs: subs171, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs175},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs191},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs197},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options176},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options177, Ends: true},
+var subs261 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options151},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options152},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs154},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options155, Subs: subs158},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs161},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options162},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options163, Subs: subs172, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs176},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs192},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs198},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options177},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options178, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options198},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options178, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options179},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options199},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs208},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options203},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options200},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options193},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options209},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options181},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options202},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options210},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options199},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options179, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options180},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options200},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs209},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options204},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options201},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options194},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options210},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options182},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options203},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options211},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options182},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs215},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs220},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs223},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options183},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs216},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs221},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs224},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs229},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs230},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options183},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options205},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options205},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options184},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options206},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options206},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options185},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options186},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options206},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options187, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options207},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options230},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs232},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs238},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs242},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options188},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options189},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options185},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs248},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs251},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options186},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options187},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options207},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options188, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options208},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options231},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs233},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs239},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs243},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options189},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options190},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options186},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs249},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs252},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs255},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs256},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options190},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options193},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs259},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options191},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options194},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs260},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options261 = []Option{
+var options262 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -11931,47 +11961,47 @@ var options261 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs262 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options164, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options170, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options165, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options166, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options167, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options169, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options170, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options168, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options163, Workdir: true},
+var subs263 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options165, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options171, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options166, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options167, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options168, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options170, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options171, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
 }
 
-var options263 = []Option{
+var options264 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -11988,9 +12018,42 @@ var options263 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-O", "--to-stdout"}},
+	{Names: names{"--allow-chown"}, Effect: EffUnproven},
+	{Names: names{"--keep-bom"}, Effect: EffUnproven},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--display-enc"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-gb"}, Effect: EffUnproven},
+	{Names: names{"--gb18030"}, Effect: EffUnproven},
+	{Names: names{"-h"}, Effect: EffUnproven},
+	{Names: names{"-L"}, Effect: EffUnproven},
+	{Names: names{"--license"}, Effect: EffUnproven},
+	{Names: names{"--add-bom"}, Effect: EffUnproven},
+	{Names: names{"--no-allow-chown"}, Effect: EffUnproven},
+	{Names: names{"--remove-bom"}, Effect: EffUnproven},
+	{Names: names{"--keep-utf16"}, Effect: EffUnproven},
+	{Names: names{"-ul"}, Effect: EffUnproven},
+	{Names: names{"--assume-utf16le"}, Effect: EffUnproven},
+	{Names: names{"-ub"}, Effect: EffUnproven},
+	{Names: names{"--assume-utf16be"}, Effect: EffUnproven},
+	{Names: names{"-F"}, Effect: EffUnproven},
+	{Names: names{"--follow-symlink"}, Effect: EffUnproven},
+	{Names: names{"-R"}, Effect: EffUnproven},
+	{Names: names{"--replace-symlink"}, Effect: EffUnproven},
+	{Names: names{"-S"}, Effect: EffUnproven},
+	{Names: names{"--skip-symlink"}, Effect: EffUnproven},
+	{Names: names{"-V"}, Effect: EffUnproven},
+	{Names: names{"-ascii"}},
+	{Names: names{"-iso"}},
+	{Names: names{"-1252"}},
+	{Names: names{"-437"}},
+	{Names: names{"-850"}},
+	{Names: names{"-860"}},
+	{Names: names{"-863"}},
+	{Names: names{"-865"}},
+	{Names: names{"-7"}},
 }
 
-var options264 = []Option{
+var options265 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -12001,7 +12064,7 @@ var options264 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options265 = []Option{
+var options266 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -12015,7 +12078,7 @@ var options265 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options266 = []Option{
+var options267 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12037,7 +12100,7 @@ var options266 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options267 = []Option{
+var options268 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -12051,7 +12114,7 @@ var options267 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options268 = []Option{
+var options269 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12072,10 +12135,10 @@ var options268 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs269 = []Program{
+var subs270 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options266, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options267, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -12083,21 +12146,21 @@ var subs269 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options267, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options267, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options266, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options267, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options266, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options267, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options268, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options268, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options269, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -12105,7 +12168,7 @@ var subs269 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options270 = []Option{
+var options271 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12179,9 +12242,11 @@ var options270 = []Option{
 	{Names: names{"--no-debsig"}},
 	{Names: names{"--no-triggers"}},
 	{Names: names{"--triggers"}},
+	{Names: names{"--vextract"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var options271 = []Option{
+var options272 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12195,9 +12260,12 @@ var options271 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--version"}},
 	{Names: names{"-?", "--help"}},
+	{Names: names{"--control-list"}, Value: Required},
+	{Names: names{"--control-show"}, Value: Required},
+	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options272 = []Option{
+var options273 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -12226,7 +12294,7 @@ var options272 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options273 = []Option{
+var options274 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -12240,14 +12308,14 @@ var options273 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options274 = []Option{
+var options275 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options275 = []Option{
+var options276 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12256,7 +12324,7 @@ var options275 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options276 = []Option{
+var options277 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12265,10 +12333,10 @@ var options276 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-x"}},
 	{Names: names{"-z"}},
-	{Names: names{"-s"}, Value: Required, Effect: EffRun},
+	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options277 = []Option{
+var options278 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12286,13 +12354,13 @@ var options277 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options278 = []Option{
+var options279 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options279 = []Option{
+var options280 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -12349,7 +12417,7 @@ var options279 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options280 = []Option{
+var options281 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -12406,13 +12474,13 @@ var options280 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options281 = []Option{
+var options282 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options282 = []Option{
+var options283 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -12420,7 +12488,7 @@ var options282 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options283 = []Option{
+var options284 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -12432,13 +12500,13 @@ var options283 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options284 = []Option{
+var options285 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options285 = []Option{
+var options286 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -12494,15 +12562,17 @@ var options285 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options286 = []Option{
+var options287 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"--date-prog"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
 }
 
-var options287 = []Option{
+var options288 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -12511,7 +12581,7 @@ var options287 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options288 = []Option{
+var options289 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -12572,7 +12642,7 @@ var options288 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options289 = []Option{
+var options290 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -12670,7 +12740,7 @@ var options289 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options290 = []Option{
+var options291 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -12704,7 +12774,7 @@ var options290 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options291 = []Option{
+var options292 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -12815,7 +12885,7 @@ var options291 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options292 = []Option{
+var options293 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -12834,7 +12904,7 @@ var options292 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options293 = []Option{
+var options294 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -12849,7 +12919,7 @@ var options293 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options294 = []Option{
+var options295 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -12860,7 +12930,7 @@ var options294 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options295 = []Option{
+var options296 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -12870,12 +12940,12 @@ var options295 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs296 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options295, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options295, Ends: true},
+var subs297 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options296, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options296, Ends: true},
 }
 
-var options297 = []Option{
+var options298 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -12883,7 +12953,7 @@ var options297 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options298 = []Option{
+var options299 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -12946,9 +13016,15 @@ var options298 = []Option{
 	{Names: names{"--source"}, Value: Required},
 	{Names: names{"--mountpoint"}, Value: Required},
 	{Names: names{"--types"}, Value: Required},
+	{Names: names{"--mebi"}},
+	{Names: names{"--tebi"}},
+	{Names: names{"--pebi"}},
+	{Names: names{"--tera"}},
+	{Names: names{"--peta"}},
+	{Names: names{"--committed"}},
 }
 
-var options299 = []Option{
+var options300 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -12964,7 +13040,7 @@ var options299 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options300 = []Option{
+var options301 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -12984,7 +13060,7 @@ var options300 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options301 = []Option{
+var options302 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -13018,7 +13094,7 @@ var options301 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options302 = []Option{
+var options303 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -13094,7 +13170,7 @@ var options302 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options303 = []Option{
+var options304 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -13217,7 +13293,7 @@ var options303 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options304 = []Option{
+var options305 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13257,7 +13333,7 @@ var options304 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options305 = []Option{
+var options306 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -13289,13 +13365,13 @@ var options305 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options306 = []Option{
+var options307 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options307 = []Option{
+var options308 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -13320,73 +13396,73 @@ var options307 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs308 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+var subs309 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options307, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
 }
 
-var options309 = []Option{
+var options310 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options310 = []Option{
+var options311 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options311 = []Option{
+var options312 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs312 = []Program{
+var subs313 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options311, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options312, Special: "gh"},
 }
 
-var options313 = []Option{
+var options314 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -13404,7 +13480,7 @@ var options313 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options314 = []Option{
+var options315 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -13412,30 +13488,30 @@ var options314 = []Option{
 	{Names: names{"--with-token"}},
 }
 
-var options315 = []Option{
-	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-}
-
 var options316 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options317 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
+}
+
+var options318 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}},
 }
 
-var subs318 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options314, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options315, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options316, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options315, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options317, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options315, Special: "gh"},
+var subs319 = []Program{
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options315, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options316, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options317, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options316, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options318, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options316, Special: "gh"},
 }
 
-var options319 = []Option{
+var options320 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -13444,12 +13520,12 @@ var options319 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options320 = []Option{
+var options321 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options321 = []Option{
+var options322 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -13460,26 +13536,26 @@ var options321 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs322 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options320, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options321, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options321, Special: "gh"},
+var subs323 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options321, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options322, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options322, Special: "gh"},
 }
 
-var options323 = []Option{
+var options324 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options324 = []Option{
+var options325 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}},
 }
 
-var options325 = []Option{
+var options326 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -13491,25 +13567,26 @@ var options325 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options326 = []Option{
+var options327 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options327 = []Option{
+var options328 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options328 = []Option{
+var options329 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options329 = []Option{
+var options330 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13518,19 +13595,29 @@ var options329 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options330 = []Option{
+var options331 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options331 = []Option{
+var options332 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options332 = []Option{
+var subs333 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options329, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options329, Special: "gh"},
+}
+
+var options334 = []Option{
+	{Names: names{"-c", "--codespace"}, Value: Required},
+	{Names: names{"--full"}, Effect: EffUnproven},
+}
+
+var options335 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -13539,60 +13626,55 @@ var options332 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options333 = []Option{
+var options336 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs334 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options323, Special: "gh"},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options324, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options325, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options326, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options327, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options328, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options329, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options330, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options331, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options328, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options332, Ends: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options333, Special: "gh"},
+var subs337 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options324, Special: "gh"},
+	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options325, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options326, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options327, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options328, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options329, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options330, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options331, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options332, Subs: subs333, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options334, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options335, Ends: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options336, Special: "gh"},
 }
 
-var subs335 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace-ports", "forward"}, Options: options328, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace-ports", "visibility"}, Options: options328, Special: "gh"},
-}
-
-var options336 = []Option{
+var options338 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options337 = []Option{
+var options339 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs338 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options337, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options337, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options337, Special: "gh"},
+var subs340 = []Program{
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options339, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options339, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options339, Special: "gh"},
 }
 
-var options339 = []Option{
+var options341 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options340 = []Option{
+var options342 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options341 = []Option{
+var options343 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 }
 
-var options342 = []Option{
+var options344 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -13604,72 +13686,73 @@ var options342 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options343 = []Option{
+var options345 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
+	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs344 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options339, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options340, Special: "gh"},
+var subs346 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options341, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options342, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options341, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options343, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options342, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options343, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options344, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options345, Special: "gh"},
 }
 
-var options345 = []Option{
+var options347 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options346 = []Option{
+var options348 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 }
 
-var options347 = []Option{
+var options349 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options348 = []Option{
+var options350 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs349 = []Program{
+var subs351 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options345, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options347, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options346, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options347, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options347, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options345, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options348, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options348, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options349, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options349, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options347, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options350, Special: "gh"},
 }
 
-var subs350 = []Program{
+var subs352 = []Program{
 	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options253, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options254, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options351 = []Option{
+var options353 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options352 = []Option{
+var options354 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -13677,7 +13760,7 @@ var options352 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options353 = []Option{
+var options355 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -13689,7 +13772,7 @@ var options353 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options354 = []Option{
+var options356 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -13697,7 +13780,7 @@ var options354 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options355 = []Option{
+var options357 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13710,7 +13793,7 @@ var options355 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options356 = []Option{
+var options358 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13726,21 +13809,21 @@ var options356 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options357 = []Option{
+var options359 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options358 = []Option{
+var options360 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options359 = []Option{
+var options361 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options360 = []Option{
+var options362 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13748,39 +13831,39 @@ var options360 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs361 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options351, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options352, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options353, Special: "gh"},
+var subs363 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options353, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options354, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options355, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options354, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options355, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options356, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options357, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options356, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options353, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options356, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options357, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options358, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options359, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options358, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options355, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options358, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options359, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options360, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options361, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options360, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options362, Special: "gh"},
 }
 
-var options362 = []Option{
+var options364 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options363 = []Option{
+var options365 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options364 = []Option{
+var options366 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13791,35 +13874,35 @@ var options364 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs365 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options195, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options362, Special: "gh"},
+var subs367 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options196, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options364, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options363, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options364, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options364, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options365, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options366, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options366, Special: "gh"},
 }
 
-var options366 = []Option{
+var options368 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options367 = []Option{
+var options369 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options368 = []Option{
+var options370 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options369 = []Option{
+var options371 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13837,14 +13920,14 @@ var options369 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options370 = []Option{
+var options372 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options371 = []Option{
+var options373 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13860,7 +13943,7 @@ var options371 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options372 = []Option{
+var options374 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13877,7 +13960,7 @@ var options372 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options373 = []Option{
+var options375 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13889,9 +13972,10 @@ var options373 = []Option{
 	{Names: names{"-r", "--rebase"}},
 	{Names: names{"-s", "--squash"}},
 	{Names: names{"-t", "--subject"}, Value: Required},
+	{Names: names{"--auto"}},
 }
 
-var options374 = []Option{
+var options376 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -13899,36 +13983,36 @@ var options374 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options375 = []Option{
+var options377 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs376 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options366, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options367, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options368, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options366, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options352, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options369, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options370, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options371, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options372, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options357, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options372, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options373, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options369, Special: "gh"},
+var subs378 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options368, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options369, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options370, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options368, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options354, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options371, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options372, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options373, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options374, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options359, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options374, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options375, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options371, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options358, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options374, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options375, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options360, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options376, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options377, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options360, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options362, Special: "gh"},
 }
 
-var options377 = []Option{
+var options379 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -13960,29 +14044,29 @@ var options377 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs378 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options377, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options377, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options377, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options377, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options377, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options377, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options377, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options377, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options377, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options377, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options377, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options377, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options377, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options377, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options377, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options377, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options377, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options377, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options377, Special: "gh"},
+var subs380 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options379, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options379, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options379, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options379, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options379, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options379, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options379, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options379, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options379, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options379, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options379, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options379, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options379, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options379, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options379, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options379, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options379, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options379, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options379, Special: "gh"},
 }
 
-var options379 = []Option{
+var options381 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -13996,12 +14080,12 @@ var options379 = []Option{
 	{Names: names{"--verify-tag"}},
 }
 
-var options380 = []Option{
+var options382 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options381 = []Option{
+var options383 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -14010,7 +14094,7 @@ var options381 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options382 = []Option{
+var options384 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -14022,44 +14106,41 @@ var options382 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options383 = []Option{
+var options385 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options384 = []Option{
+var options386 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options385 = []Option{
+var options387 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs386 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options379, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options380, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options381, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options382, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options383, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options383, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options379, Special: "gh"},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options384, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options385, Special: "gh"},
-}
-
-var subs387 = []Program{
-	{Name: "asset", Style: Exact, Path: names{"release-delete", "asset"}, Options: options253, Special: "gh"},
-}
-
-var options388 = []Option{
-	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
+var subs388 = []Program{
+	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options381, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options382, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options254, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options383, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options384, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options385, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options385, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options381, Special: "gh"},
+	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options386, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options387, Special: "gh"},
 }
 
 var options389 = []Option{
+	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
+}
+
+var options390 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -14076,9 +14157,25 @@ var options389 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"-t", "--team"}, Value: Required},
 	{Names: names{"-p", "--template"}, Value: Required},
+	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options390 = []Option{
+var options391 = []Option{
+	{Names: names{"-R", "--repo"}, Value: Required},
+}
+
+var options392 = []Option{
+	{Names: names{"-w", "--allow-write"}},
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var subs393 = []Program{
+	{Name: "add", Style: Exact, Path: names{"repo", "deploy-key", "add"}, Options: options392, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
+}
+
+var options394 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -14099,7 +14196,7 @@ var options390 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options391 = []Option{
+var options395 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -14108,7 +14205,7 @@ var options391 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options392 = []Option{
+var options396 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14119,20 +14216,26 @@ var options392 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"--topic"}, Value: Required},
 	{Names: names{"--visibility"}, Value: Required},
+	{Names: names{"--fork"}},
 }
 
-var options393 = []Option{
+var options397 = []Option{
+	{Names: names{"-y", "--yes"}},
+	{Names: names{"-R", "--repo"}, Value: Required},
+}
+
+var options398 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options394 = []Option{
+var options399 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options395 = []Option{
+var options400 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14140,35 +14243,24 @@ var options395 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs396 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options253, Special: "gh"},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options388, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options389, Special: "gh"},
+var subs401 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options254, Special: "gh"},
+	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options389, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options390, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Path: names{"repo", "deploy-key"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options390, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options391, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options392, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options392, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options389, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options253, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options393, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options394, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options395, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options391, Subs: subs393, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options394, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options395, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options396, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options396, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options390, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options397, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options398, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options399, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options400, Special: "gh"},
 }
 
-var options397 = []Option{
-	{Names: names{"-w", "--allow-write"}},
-	{Names: names{"-t", "--title"}, Value: Required},
-}
-
-var subs398 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo-deploy-key", "add"}, Options: options397, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"repo-deploy-key", "delete"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo-deploy-key", "list"}, Special: "gh"},
-}
-
-var options399 = []Option{
+var options402 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -14176,13 +14268,13 @@ var options399 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options400 = []Option{
+var options403 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options401 = []Option{
+var options404 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14192,13 +14284,13 @@ var options401 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options402 = []Option{
+var options405 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options403 = []Option{
+var options406 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -14207,24 +14299,25 @@ var options403 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-w", "--web"}},
+	{Names: names{"--log"}},
 }
 
-var options404 = []Option{
+var options407 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs405 = []Program{
+var subs408 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options400, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options401, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options401, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options402, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options403, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options404, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options403, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options404, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options404, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options405, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options406, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options407, Special: "gh"},
 }
 
-var options406 = []Option{
+var options409 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -14246,9 +14339,10 @@ var options406 = []Option{
 	{Names: names{"--tree"}, Value: Required},
 	{Names: names{"--visibility"}, Value: Required},
 	{Names: names{"-w", "--web"}},
+	{Names: names{"--repo"}, Value: Required},
 }
 
-var options407 = []Option{
+var options410 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14284,9 +14378,10 @@ var options407 = []Option{
 	{Names: names{"--updated"}, Value: Required},
 	{Names: names{"--visibility"}, Value: Required},
 	{Names: names{"-w", "--web"}},
+	{Names: names{"--repo"}, Value: Required},
 }
 
-var options408 = []Option{
+var options411 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14330,9 +14425,10 @@ var options408 = []Option{
 	{Names: names{"--updated"}, Value: Required},
 	{Names: names{"--visibility"}, Value: Required},
 	{Names: names{"-w", "--web"}},
+	{Names: names{"--repo"}, Value: Required},
 }
 
-var options409 = []Option{
+var options412 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -14359,21 +14455,21 @@ var options409 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs410 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options406, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options407, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options408, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options409, Special: "gh"},
+var subs413 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options409, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options410, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options411, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options412, Special: "gh"},
 }
 
-var options411 = []Option{
+var options414 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options412 = []Option{
+var options415 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -14385,94 +14481,92 @@ var options412 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs413 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options411, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options411, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options411, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options411, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options412, Special: "gh"},
+var subs416 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options414, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options414, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options414, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options414, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options415, Special: "gh"},
 }
 
-var options414 = []Option{
+var options417 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs415 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options414, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options253, Special: "gh"},
+var subs418 = []Program{
+	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options417, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options254, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options416 = []Option{
+var options419 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options417 = []Option{
+var options420 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options418 = []Option{
+var options421 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
+	{Names: names{"--json"}},
 }
 
-var options419 = []Option{
+var options422 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs420 = []Program{
+var subs423 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options417, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options417, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options418, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options419, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options420, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options420, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options421, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options422, Special: "gh"},
 }
 
-var subs421 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs312, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options313, Special: "gh"},
+var subs424 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs313, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options314, Special: "gh"},
 	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
 	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs318, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options319, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs322, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs334, Special: "gh"},
-	{Name: "codespace-ports", Style: Exact, Operands: Unread, Path: names{"codespace-ports"}, Subs: subs335, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options336, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs338, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs319, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options320, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs323, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs337, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options338, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs340, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs334, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs344, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs349, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs350, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs361, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs365, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs337, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs351, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs352, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs363, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs367, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs376, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs378, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs386, Special: "gh"},
-	{Name: "release-delete", Style: Exact, Operands: Unread, Path: names{"release-delete"}, Subs: subs387, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs396, Special: "gh"},
-	{Name: "repo-deploy-key", Style: Exact, Operands: Unread, Path: names{"repo-deploy-key"}, Subs: subs398, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options399, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options399, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs405, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs410, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs413, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs415, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options416, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs420, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs378, Inherit: true, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs380, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs388, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs401, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options402, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options402, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs408, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs413, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs416, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs418, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options419, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs423, Inherit: true, Special: "gh"},
 }
 
-var options422 = []Option{
+var options425 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -14501,7 +14595,7 @@ var options422 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options423 = []Option{
+var options426 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -14523,7 +14617,7 @@ var options423 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options424 = []Option{
+var options427 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -14564,7 +14658,7 @@ var options424 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options425 = []Option{
+var options428 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14591,7 +14685,7 @@ var options425 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options426 = []Option{
+var options429 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -14623,7 +14717,7 @@ var options426 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options427 = []Option{
+var options430 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14636,14 +14730,14 @@ var options427 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options428 = []Option{
+var options431 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs429 = []Program{
+var subs432 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -14655,13 +14749,13 @@ var subs429 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options428, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options431, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options430 = []Option{
+var options433 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14696,7 +14790,7 @@ var options430 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options431 = []Option{
+var options434 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -14734,13 +14828,13 @@ var options431 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options432 = []Option{
+var options435 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options433 = []Option{
+var options436 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -14748,19 +14842,19 @@ var options433 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options434 = []Option{
+var options437 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs435 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options434, Workdir: true, Special: "git"},
+var subs438 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options436, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
 }
 
-var options436 = []Option{
+var options439 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -14781,14 +14875,27 @@ var options436 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options437 = []Option{
+var options440 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-z"}},
+	{Names: names{"--allow-onelevel"}},
+	{Names: names{"--no-allow-onelevel"}},
+	{Names: names{"--refspec-pattern"}},
+	{Names: names{"--normalize"}},
+	{Names: names{"--command"}, Value: Required},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--raw-mode"}, Value: Required},
+	{Names: names{"--width"}, Value: Required},
+	{Names: names{"--indent"}, Value: Required},
+	{Names: names{"--nl"}, Value: Required},
+	{Names: names{"--padding"}, Value: Required},
+	{Names: names{"-s", "--strip-comments"}},
+	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options438 = []Option{
+var options441 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -14797,7 +14904,7 @@ var options438 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options439 = []Option{
+var options442 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -14822,7 +14929,7 @@ var options439 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options440 = []Option{
+var options443 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -14836,11 +14943,11 @@ var options440 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options441 = []Option{
+var options444 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options442 = []Option{
+var options445 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -14860,9 +14967,11 @@ var options442 = []Option{
 	{Names: names{"--skip"}},
 	{Names: names{"--quit"}},
 	{Names: names{"--abort"}},
+	{Names: names{"--no-edit"}},
+	{Names: names{"--reference"}},
 }
 
-var options443 = []Option{
+var options446 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -14873,7 +14982,7 @@ var options443 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options444 = []Option{
+var options447 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -14918,7 +15027,7 @@ var options444 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options445 = []Option{
+var options448 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -14961,7 +15070,7 @@ var options445 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options446 = []Option{
+var options449 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -14978,7 +15087,7 @@ var options446 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options447 = []Option{
+var options450 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -14986,7 +15095,7 @@ var options447 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options448 = []Option{
+var options451 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -15025,7 +15134,7 @@ var options448 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options449 = []Option{
+var options452 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15033,7 +15142,7 @@ var options449 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options450 = []Option{
+var options453 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15048,7 +15157,7 @@ var options450 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options451 = []Option{
+var options454 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15062,24 +15171,24 @@ var options451 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs452 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options449, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options451, Workdir: true, Special: "git"},
+var subs455 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options452, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
 }
 
-var options453 = []Option{
+var options456 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options454 = []Option{
+var options457 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -15096,13 +15205,13 @@ var options454 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options455 = []Option{
+var options458 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options456 = []Option{
+var options459 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -15113,7 +15222,7 @@ var options456 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options457 = []Option{
+var options460 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -15214,7 +15323,7 @@ var options457 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options458 = []Option{
+var options461 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -15235,9 +15344,21 @@ var options458 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
 	{Names: names{"--stdin"}},
+	{Names: names{"--abbrev-commit"}},
+	{Names: names{"--no-abbrev-commit"}},
+	{Names: names{"--oneline"}},
+	{Names: names{"--encoding"}, Value: Required},
+	{Names: names{"--expand-tabs"}, Value: Optional},
+	{Names: names{"--no-expand-tabs"}},
+	{Names: names{"--notes"}, Value: Optional},
+	{Names: names{"--no-notes"}},
+	{Names: names{"--show-notes"}, Value: Optional},
+	{Names: names{"--standard-notes"}, Value: Optional},
+	{Names: names{"--no-standard-notes"}},
+	{Names: names{"--show-signature"}},
 }
 
-var options459 = []Option{
+var options462 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -15254,7 +15375,7 @@ var options459 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options460 = []Option{
+var options463 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -15274,7 +15395,7 @@ var options460 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options461 = []Option{
+var options464 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -15322,7 +15443,7 @@ var options461 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options462 = []Option{
+var options465 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15341,7 +15462,7 @@ var options462 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options463 = []Option{
+var options466 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -15358,7 +15479,7 @@ var options463 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options464 = []Option{
+var options467 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -15395,7 +15516,7 @@ var options464 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options465 = []Option{
+var options468 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -15405,7 +15526,7 @@ var options465 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options466 = []Option{
+var options469 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -15424,12 +15545,12 @@ var options466 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options467 = []Option{
+var options470 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options468 = []Option{
+var options471 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -15472,9 +15593,15 @@ var options468 = []Option{
 	{Names: names{"--inline"}, Value: Optional},
 	{Names: names{"--ignore-if-in-upstream"}},
 	{Names: names{"--always"}},
+	{Names: names{"--no-stat"}},
+	{Names: names{"--no-force-in-body-from"}},
+	{Names: names{"--no-cover-letter"}},
+	{Names: names{"--no-encode-email-headers"}},
+	{Names: names{"--no-signature"}},
+	{Names: names{"--no-base"}},
 }
 
-var options469 = []Option{
+var options472 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -15594,7 +15721,7 @@ var options469 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options470 = []Option{
+var options473 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -15612,7 +15739,7 @@ var options470 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options471 = []Option{
+var options474 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -15623,7 +15750,7 @@ var options471 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options472 = []Option{
+var options475 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -15673,7 +15800,7 @@ var options472 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options473 = []Option{
+var options476 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -15683,7 +15810,7 @@ var options473 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options474 = []Option{
+var options477 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -15697,7 +15824,7 @@ var options474 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options475 = []Option{
+var options478 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -15716,7 +15843,7 @@ var options475 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options476 = []Option{
+var options479 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -15727,7 +15854,7 @@ var options476 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options477 = []Option{
+var options480 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -15741,14 +15868,17 @@ var options477 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options478 = []Option{
+var options481 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
 	{Names: names{"--source"}},
+	{Names: names{"--standard-notes"}, Value: Optional},
+	{Names: names{"--no-standard-notes"}},
+	{Names: names{"-t"}},
 }
 
-var options479 = []Option{
+var options482 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -15779,7 +15909,7 @@ var options479 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options480 = []Option{
+var options483 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -15792,7 +15922,7 @@ var options480 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options481 = []Option{
+var options484 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -15806,7 +15936,7 @@ var options481 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options482 = []Option{
+var options485 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -15818,7 +15948,7 @@ var options482 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options483 = []Option{
+var options486 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -15827,7 +15957,7 @@ var options483 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options484 = []Option{
+var options487 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -15835,7 +15965,7 @@ var options484 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options485 = []Option{
+var options488 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15868,7 +15998,7 @@ var options485 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options486 = []Option{
+var options489 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -15876,7 +16006,7 @@ var options486 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options487 = []Option{
+var options490 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -15890,7 +16020,7 @@ var options487 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options488 = []Option{
+var options491 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -15898,7 +16028,7 @@ var options488 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options489 = []Option{
+var options492 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -15908,14 +16038,14 @@ var options489 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options490 = []Option{
+var options493 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options491 = []Option{
+var options494 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -15927,7 +16057,7 @@ var options491 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options492 = []Option{
+var options495 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -15951,7 +16081,7 @@ var options492 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options493 = []Option{
+var options496 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -15992,9 +16122,13 @@ var options493 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--missing"}, Value: Required},
 	{Names: names{"--delta-islands"}},
+	{Names: names{"--cruft-expiration"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--no-sparse"}, Effect: EffUnproven},
+	{Names: names{"--no-filter"}, Effect: EffUnproven},
+	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options494 = []Option{
+var options497 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -16048,9 +16182,10 @@ var options494 = []Option{
 	{Names: names{"--no-show-forced-updates"}},
 	{Names: names{"-4", "--ipv4"}},
 	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options495 = []Option{
+var options498 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -16082,9 +16217,10 @@ var options495 = []Option{
 	{Names: names{"--no-verify"}},
 	{Names: names{"-4", "--ipv4"}},
 	{Names: names{"-6", "--ipv6"}},
+	{Names: names{"--no-force-with-lease"}},
 }
 
-var options496 = []Option{
+var options499 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -16093,7 +16229,7 @@ var options496 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options497 = []Option{
+var options500 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -16111,7 +16247,7 @@ var options497 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options498 = []Option{
+var options501 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16158,7 +16294,17 @@ var options498 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options499 = []Option{
+var options502 = []Option{
+	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--updateref"}, Effect: EffUnproven},
+	{Names: names{"--rewrite"}, Effect: EffUnproven},
+	{Names: names{"--stale-fix"}, Effect: EffUnproven},
+	{Names: names{"--dry-run"}, Effect: EffUnproven},
+	{Names: names{"--verbose"}, Effect: EffUnproven},
+}
+
+var options503 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -16170,19 +16316,19 @@ var options499 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs500 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options499, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options499, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
+var subs504 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
 }
 
-var options501 = []Option{
+var options505 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options502 = []Option{
+var options506 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -16191,7 +16337,7 @@ var options502 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options503 = []Option{
+var options507 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -16204,21 +16350,21 @@ var options503 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs504 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options502, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options503, Workdir: true, Special: "git"},
+var subs508 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options506, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
 }
 
-var options505 = []Option{
+var options509 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -16229,7 +16375,7 @@ var options505 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options506 = []Option{
+var options510 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -16243,7 +16389,7 @@ var options506 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options507 = []Option{
+var options511 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -16260,7 +16406,7 @@ var options507 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options508 = []Option{
+var options512 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -16280,7 +16426,7 @@ var options508 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options509 = []Option{
+var options513 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -16335,7 +16481,7 @@ var options509 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options510 = []Option{
+var options514 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -16347,7 +16493,7 @@ var options510 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options511 = []Option{
+var options515 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -16372,7 +16518,7 @@ var options511 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options512 = []Option{
+var options516 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -16386,7 +16532,7 @@ var options512 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options513 = []Option{
+var options517 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -16397,11 +16543,14 @@ var options513 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options514 = []Option{
+var options518 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
+	{Names: names{"--standard-notes"}, Value: Optional},
+	{Names: names{"--no-standard-notes"}},
+	{Names: names{"-t"}},
 }
 
-var options515 = []Option{
+var options519 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -16420,7 +16569,7 @@ var options515 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options516 = []Option{
+var options520 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -16431,7 +16580,7 @@ var options516 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options517 = []Option{
+var options521 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -16443,7 +16592,33 @@ var options517 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options518 = []Option{
+var options522 = []Option{
+	{Names: names{"-p", "--patch"}},
+	{Names: names{"-S", "--staged"}},
+	{Names: names{"-k", "--keep-index"}},
+	{Names: names{"--no-keep-index"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-u", "--include-untracked"}},
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-m", "--message"}, Value: Required},
+	{Names: names{"--pathspec-from-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pathspec-file-nul"}},
+	{Names: names{"--no-include-untracked"}},
+	{Names: names{"--only-untracked"}},
+	{Names: names{"--index"}},
+}
+
+var options523 = []Option{
+	{Names: names{"-u", "--include-untracked"}},
+	{Names: names{"--only-untracked"}},
+}
+
+var options524 = []Option{
+	{Names: names{"--index"}},
+	{Names: names{"-q", "--quiet"}},
+}
+
+var options525 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16456,33 +16631,23 @@ var options518 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options519 = []Option{
-	{Names: names{"-u", "--include-untracked"}},
-	{Names: names{"--only-untracked"}},
+var subs526 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options523, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options523, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
 }
 
-var options520 = []Option{
-	{Names: names{"--index"}},
-	{Names: names{"-q", "--quiet"}},
-}
-
-var subs521 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options519, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options519, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options518, Workdir: true, Special: "git"},
-}
-
-var options522 = []Option{
+var options527 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -16502,12 +16667,39 @@ var options522 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options523 = []Option{
+var options528 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
+	{Names: names{"--progress"}, Effect: EffUnproven},
+	{Names: names{"--all"}, Effect: EffUnproven},
+	{Names: names{"-b"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--branch"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f"}, Effect: EffUnproven},
+	{Names: names{"--force"}, Effect: EffUnproven},
+	{Names: names{"--files"}, Effect: EffUnproven},
+	{Names: names{"-n"}, Effect: EffUnproven},
+	{Names: names{"--summary-limit"}, Effect: EffUnproven},
+	{Names: names{"--remote"}, Effect: EffUnproven},
+	{Names: names{"-N"}, Effect: EffUnproven},
+	{Names: names{"--no-fetch"}, Effect: EffUnproven},
+	{Names: names{"--checkout"}, Effect: EffUnproven},
+	{Names: names{"--merge"}, Effect: EffUnproven},
+	{Names: names{"--rebase"}, Effect: EffUnproven},
+	{Names: names{"--init"}, Effect: EffUnproven},
+	{Names: names{"--name"}, Effect: EffUnproven},
+	{Names: names{"--reference"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--dissociate"}, Effect: EffUnproven},
+	{Names: names{"--recursive"}, Effect: EffUnproven},
+	{Names: names{"--depth"}, Effect: EffUnproven},
+	{Names: names{"--recommend-shallow"}, Effect: EffUnproven},
+	{Names: names{"--no-recommend-shallow"}, Effect: EffUnproven},
+	{Names: names{"-j"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--jobs"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--single-branch"}, Effect: EffUnproven},
+	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options524 = []Option{
+var options529 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -16518,12 +16710,12 @@ var options524 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options525 = []Option{
+var options530 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options526 = []Option{
+var options531 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -16551,21 +16743,21 @@ var options526 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs527 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options525, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options526, Workdir: true, Special: "git"},
+var subs532 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options530, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
 }
 
-var options528 = []Option{
+var options533 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -16582,7 +16774,7 @@ var options528 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options529 = []Option{
+var options534 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16590,7 +16782,7 @@ var options529 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options530 = []Option{
+var options535 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16619,7 +16811,7 @@ var options530 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options531 = []Option{
+var options536 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -16627,7 +16819,7 @@ var options531 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options532 = []Option{
+var options537 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -16663,24 +16855,24 @@ var options532 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options533 = []Option{
+var options538 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options534 = []Option{
+var options539 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options535 = []Option{
+var options540 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options536 = []Option{
+var options541 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options537 = []Option{
+var options542 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -16699,72 +16891,72 @@ var options537 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options538 = []Option{
+var options543 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options539 = []Option{
+var options544 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs540 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options537, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options195, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options195, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options539, Workdir: true, Special: "git"},
+var subs545 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options542, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options543, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options196, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
 }
 
-var options541 = []Option{
+var options546 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs542 = []Program{
+var subs547 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options423, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options424, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options427, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options425, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options426, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options428, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options429, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options427, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options430, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs429, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs432, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options430, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options431, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options432, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs435, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options436, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options438, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options439, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options440, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options441, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options442, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options433, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options435, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs438, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options439, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options441, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options443, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options444, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options445, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options443, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options446, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options444, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options445, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options446, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options448, Subs: subs452, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options453, Safe: true, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options447, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options448, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options449, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options450, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options451, Subs: subs455, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options456, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
@@ -16774,150 +16966,150 @@ var subs542 = []Program{
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options454, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options455, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options456, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options458, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options459, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options457, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options458, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options459, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options462, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options460, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options463, Workdir: true, Special: "git"},
 	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options461, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options462, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options463, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options464, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options465, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options466, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options467, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options465, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options466, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options467, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options468, Shared: [][]Option{options469, options457}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options468, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options470, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options471, Shared: [][]Option{options472, options460}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options473, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options471, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options474, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options472, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options475, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options473, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options474, Workdir: true, Special: "git"},
+	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options476, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options477, Workdir: true, Special: "git"},
 	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options475, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options476, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options476, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options478, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options479, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options479, Workdir: true, Special: "git"},
 	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options477, Workdir: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options480, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options478, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options479, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options480, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options481, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options482, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options483, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options484, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options486, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options481, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options482, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options483, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options484, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options485, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options486, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options487, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options488, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options489, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options490, Workdir: true, Special: "git"},
 	{Name: "merge-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options488, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options489, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options492, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options490, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options492, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options493, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options495, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options493, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options496, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options494, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options497, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options498, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options496, Shared: [][]Option{options457}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Shared: [][]Option{options469, options457}, Subs: subs500, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options499, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options500, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options501, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options502, Shared: [][]Option{options472, options460}, Subs: subs504, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options501, Subs: subs504, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options505, Subs: subs508, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options509, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options506, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options507, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options508, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options509, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options442, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options510, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options510, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options511, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options512, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options445, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options514, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options511, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options512, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options515, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options516, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
 	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options513, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options514, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options517, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options518, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options517, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options423, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options520, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options521, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options518, Subs: subs521, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options522, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options437, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options523, Subs: subs527, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options522, Subs: subs526, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options527, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options528, Subs: subs532, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options528, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options529, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options530, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options533, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options535, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options532, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options533, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options536, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options537, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options538, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options534, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options539, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options540, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options535, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options536, Safe: true, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options540, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "git"},
 	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options478, Shared: [][]Option{options469, options457}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs540, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options541, Workdir: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options481, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs545, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options546, Workdir: true, Special: "git"},
 }
 
-var options543 = []Option{
+var options548 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options544 = []Option{
+var options549 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options545 = []Option{
+var options550 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -16952,7 +17144,7 @@ var options545 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options546 = []Option{
+var options551 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -16961,7 +17153,7 @@ var options546 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options547 = []Option{
+var options552 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -16971,37 +17163,37 @@ var options547 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options548 = []Option{
+var options553 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options549 = []Option{
+var options554 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options550 = []Option{
+var options555 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options551 = []Option{
+var options556 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options552 = []Option{
+var options557 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options553 = []Option{
+var options558 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -17017,7 +17209,7 @@ var options553 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options554 = []Option{
+var options559 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -17040,7 +17232,7 @@ var options554 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options555 = []Option{
+var options560 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -17056,29 +17248,29 @@ var options555 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs556 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options554, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options555, Workdir: true, Special: "go"},
+var subs561 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options559, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
 }
 
-var options557 = []Option{
+var options562 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options558 = []Option{
+var options563 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options559 = []Option{
+var options564 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -17128,13 +17320,13 @@ var options559 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options560 = []Option{
+var options565 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options561 = []Option{
+var options566 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -17144,7 +17336,7 @@ var options561 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options562 = []Option{
+var options567 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -17187,7 +17379,7 @@ var options562 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs563 = []Program{
+var subs568 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17195,7 +17387,7 @@ var subs563 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options561, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options566, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17203,20 +17395,20 @@ var subs563 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options562, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options567, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options564 = []Option{
+var options569 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options565 = []Option{
+var options570 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -17225,7 +17417,7 @@ var options565 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options566 = []Option{
+var options571 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -17243,39 +17435,39 @@ var options566 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs567 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options566, Workdir: true, Special: "go"},
+var subs572 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
 }
 
-var subs568 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options544, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options546, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options547, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options548, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options549, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options550, Workdir: true, Special: "go"},
+var subs573 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options549, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options551, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options552, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options553, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options554, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options555, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options551, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options552, Shared: [][]Option{options545}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options552, Shared: [][]Option{options545}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options553, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs556, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options557, Shared: [][]Option{options545}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options556, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options557, Shared: [][]Option{options550}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options557, Shared: [][]Option{options550}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options558, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs561, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options562, Shared: [][]Option{options550}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options558, Shared: [][]Option{options545, options559}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options560, Subs: subs563, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options564, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options565, Shared: [][]Option{options545}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs567, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options563, Shared: [][]Option{options550, options564}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options565, Subs: subs568, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options570, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs572, Workdir: true, Special: "go"},
 }
 
-var options569 = []Option{
+var options574 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -17297,7 +17489,7 @@ var options569 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options570 = []Option{
+var options575 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -17310,14 +17502,14 @@ var options570 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options571 = []Option{
+var options576 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options572 = []Option{
+var options577 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -17325,7 +17517,7 @@ var options572 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options573 = []Option{
+var options578 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -17383,21 +17575,21 @@ var options573 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs574 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options571, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options573, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options572, Workdir: true},
+var subs579 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options576, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options578, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
 }
 
-var options575 = []Option{
+var options580 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -17448,7 +17640,7 @@ var options575 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options576 = []Option{
+var options581 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -17507,7 +17699,7 @@ var options576 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options577 = []Option{
+var options582 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -17562,7 +17754,7 @@ var options577 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options578 = []Option{
+var options583 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17588,7 +17780,7 @@ var options578 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options579 = []Option{
+var options584 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17600,7 +17792,7 @@ var options579 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options580 = []Option{
+var options585 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -17647,7 +17839,7 @@ var options580 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options581 = []Option{
+var options586 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -17683,7 +17875,7 @@ var options581 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options582 = []Option{
+var options587 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -17691,7 +17883,7 @@ var options582 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options583 = []Option{
+var options588 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -17700,7 +17892,7 @@ var options583 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options584 = []Option{
+var options589 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -17721,7 +17913,7 @@ var options584 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options585 = []Option{
+var options590 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -17737,7 +17929,7 @@ var options585 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options586 = []Option{
+var options591 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -17750,7 +17942,7 @@ var options586 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options587 = []Option{
+var options592 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -17806,7 +17998,7 @@ var options587 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options588 = []Option{
+var options593 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -17842,14 +18034,14 @@ var options588 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options589 = []Option{
+var options594 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options590 = []Option{
+var options595 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -17861,51 +18053,51 @@ var options590 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs591 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options589, Shared: [][]Option{options587}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options589, Shared: [][]Option{options587}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options585},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options590, Shared: [][]Option{options587}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options586, Shared: [][]Option{options587}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options588},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options588},
+var subs596 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options594, Shared: [][]Option{options592}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options594, Shared: [][]Option{options592}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options595, Shared: [][]Option{options592}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options593},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options593},
 }
 
-var options592 = []Option{
+var options597 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options593 = []Option{
+var options598 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -17922,7 +18114,7 @@ var options593 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options594 = []Option{
+var options599 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -17933,7 +18125,7 @@ var options594 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options595 = []Option{
+var options600 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -17958,7 +18150,7 @@ var options595 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options596 = []Option{
+var options601 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -17973,7 +18165,7 @@ var options596 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options597 = []Option{
+var options602 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -18028,7 +18220,7 @@ var options597 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options598 = []Option{
+var options603 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -18063,7 +18255,7 @@ var options598 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options599 = []Option{
+var options604 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -18074,7 +18266,7 @@ var options599 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options600 = []Option{
+var options605 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -18106,7 +18298,7 @@ var options600 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options601 = []Option{
+var options606 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -18118,7 +18310,7 @@ var options601 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options602 = []Option{
+var options607 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -18129,7 +18321,7 @@ var options602 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options603 = []Option{
+var options608 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -18162,7 +18354,7 @@ var options603 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options604 = []Option{
+var options609 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18184,7 +18376,7 @@ var options604 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options605 = []Option{
+var options610 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18195,7 +18387,7 @@ var options605 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options606 = []Option{
+var options611 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -18225,18 +18417,18 @@ var options606 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options607 = []Option{
+var options612 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs608 = []Program{
+var subs613 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options607, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -18247,11 +18439,11 @@ var subs608 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs609 = []Program{
+var subs614 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs610 = []Program{
+var subs615 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -18266,7 +18458,7 @@ var subs610 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs608},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs613},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -18275,11 +18467,11 @@ var subs610 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs609},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs614},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options611 = []Option{
+var options616 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -18300,7 +18492,7 @@ var options611 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options612 = []Option{
+var options617 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -18357,7 +18549,7 @@ var options612 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options613 = []Option{
+var options618 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -18390,7 +18582,7 @@ var options613 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options614 = []Option{
+var options619 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -18501,7 +18693,7 @@ var options614 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options615 = []Option{
+var options620 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -18527,7 +18719,7 @@ var options615 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs616 = []Program{
+var subs621 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -18579,7 +18771,7 @@ var subs616 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options617 = []Option{
+var options622 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18588,7 +18780,7 @@ var options617 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options618 = []Option{
+var options623 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18604,7 +18796,7 @@ var options618 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options619 = []Option{
+var options624 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18675,9 +18867,10 @@ var options619 = []Option{
 	{Names: names{"--synchronize-on-exit"}, Value: Required},
 	{Names: names{"-l", "--full"}},
 	{Names: names{"-I"}},
+	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options620 = []Option{
+var options625 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18704,16 +18897,17 @@ var options620 = []Option{
 	{Names: names{"--argfile"}, Value: Pair, Effect: EffRead},
 	{Names: names{"--args"}},
 	{Names: names{"--jsonargs"}},
-	{Names: names{"-e", "--exit-status"}, Value: Optional},
+	{Names: names{"-e", "--exit-status"}},
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"--build-configuration"}},
 	{Names: names{"--yaml-output"}},
 	{Names: names{"--yaml-input"}},
 	{Names: names{"-b", "--binary"}},
+	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options621 = []Option{
+var options626 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18724,7 +18918,7 @@ var options621 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options622 = []Option{
+var options627 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18777,7 +18971,7 @@ var options622 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options623 = []Option{
+var options628 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18794,7 +18988,7 @@ var options623 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options624 = []Option{
+var options629 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -18807,7 +19001,7 @@ var options624 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options625 = []Option{
+var options630 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -18831,7 +19025,7 @@ var options625 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options626 = []Option{
+var options631 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -18862,7 +19056,7 @@ var options626 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options627 = []Option{
+var options632 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -18882,7 +19076,7 @@ var options627 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options628 = []Option{
+var options633 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -18893,7 +19087,7 @@ var options628 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options629 = []Option{
+var options634 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -18920,7 +19114,7 @@ var options629 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options630 = []Option{
+var options635 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -18928,7 +19122,7 @@ var options630 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options631 = []Option{
+var options636 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -18936,7 +19130,7 @@ var options631 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options632 = []Option{
+var options637 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -18949,20 +19143,20 @@ var options632 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options633 = []Option{
+var options638 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs634 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options631},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options632},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options633},
+var subs639 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options636},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options637},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options638},
 }
 
-var options635 = []Option{
+var options640 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -18979,7 +19173,7 @@ var options635 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options636 = []Option{
+var options641 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -18990,12 +19184,12 @@ var options636 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs637 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options636},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options636},
+var subs642 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options641},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options641},
 }
 
-var options638 = []Option{
+var options643 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -19006,31 +19200,31 @@ var options638 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs639 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options638},
+var subs644 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options643},
 }
 
-var options640 = []Option{
+var options645 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options641 = []Option{
+var options646 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options642 = []Option{
+var options647 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options643 = []Option{
+var options648 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options644 = []Option{
+var options649 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -19042,7 +19236,7 @@ var options644 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options645 = []Option{
+var options650 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -19053,36 +19247,36 @@ var options645 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs646 = []Program{
+var subs651 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options640},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options645},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options641},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options642},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options643},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options644},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options646},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options647},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options648},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options649},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options645},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options650},
 }
 
-var options647 = []Option{
+var options652 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options648 = []Option{
+var options653 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options649 = []Option{
+var options654 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -19100,7 +19294,7 @@ var options649 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options650 = []Option{
+var options655 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19116,7 +19310,7 @@ var options650 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options651 = []Option{
+var options656 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19130,7 +19324,7 @@ var options651 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options652 = []Option{
+var options657 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19145,7 +19339,7 @@ var options652 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options653 = []Option{
+var options658 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19159,7 +19353,7 @@ var options653 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options654 = []Option{
+var options659 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19173,7 +19367,7 @@ var options654 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options655 = []Option{
+var options660 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -19188,7 +19382,7 @@ var options655 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options656 = []Option{
+var options661 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19201,7 +19395,7 @@ var options656 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options657 = []Option{
+var options662 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19212,7 +19406,7 @@ var options657 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options658 = []Option{
+var options663 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19226,7 +19420,7 @@ var options658 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options659 = []Option{
+var options664 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19241,7 +19435,7 @@ var options659 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options660 = []Option{
+var options665 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19254,7 +19448,7 @@ var options660 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options661 = []Option{
+var options666 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19268,7 +19462,7 @@ var options661 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options662 = []Option{
+var options667 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19283,7 +19477,7 @@ var options662 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options663 = []Option{
+var options668 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -19295,27 +19489,27 @@ var options663 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs664 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options650},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options651},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options652},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options653},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options654},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options655},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options656},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options657},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options658},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options659},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options660},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options661},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options662},
+var subs669 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options655},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options656},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options657},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options658},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options659},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options660},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options661},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options662},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options663},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options664},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options665},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options666},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options667},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options657},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options663},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options662},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options668},
 }
 
-var options665 = []Option{
+var options670 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19341,7 +19535,7 @@ var options665 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options666 = []Option{
+var options671 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19362,7 +19556,7 @@ var options666 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options667 = []Option{
+var options672 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19372,7 +19566,7 @@ var options667 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options668 = []Option{
+var options673 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19386,7 +19580,7 @@ var options668 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options669 = []Option{
+var options674 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -19400,7 +19594,7 @@ var options669 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options670 = []Option{
+var options675 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19416,7 +19610,7 @@ var options670 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options671 = []Option{
+var options676 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19429,7 +19623,7 @@ var options671 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options672 = []Option{
+var options677 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19438,13 +19632,13 @@ var options672 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options673 = []Option{
+var options678 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options674 = []Option{
+var options679 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19470,7 +19664,7 @@ var options674 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options675 = []Option{
+var options680 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19496,7 +19690,7 @@ var options675 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options676 = []Option{
+var options681 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19512,7 +19706,7 @@ var options676 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options677 = []Option{
+var options682 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19531,7 +19725,7 @@ var options677 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options678 = []Option{
+var options683 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19548,20 +19742,20 @@ var options678 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options679 = []Option{
+var options684 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs680 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options679},
+var subs685 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options684},
 }
 
-var options681 = []Option{
+var options686 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options682 = []Option{
+var options687 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19577,7 +19771,7 @@ var options682 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options683 = []Option{
+var options688 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19598,7 +19792,7 @@ var options683 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options684 = []Option{
+var options689 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19610,7 +19804,7 @@ var options684 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options685 = []Option{
+var options690 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19622,7 +19816,7 @@ var options685 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options686 = []Option{
+var options691 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19632,7 +19826,7 @@ var options686 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options687 = []Option{
+var options692 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19645,16 +19839,16 @@ var options687 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs688 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options684},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options685},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options685},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options685},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options686},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options687},
+var subs693 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options689},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options690},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options690},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options690},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options691},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options692},
 }
 
-var options689 = []Option{
+var options694 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19691,7 +19885,7 @@ var options689 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options690 = []Option{
+var options695 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19708,7 +19902,7 @@ var options690 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options691 = []Option{
+var options696 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19731,7 +19925,7 @@ var options691 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options692 = []Option{
+var options697 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19746,7 +19940,7 @@ var options692 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options693 = []Option{
+var options698 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19764,7 +19958,7 @@ var options693 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options694 = []Option{
+var options699 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19778,7 +19972,7 @@ var options694 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options695 = []Option{
+var options700 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19792,7 +19986,7 @@ var options695 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options696 = []Option{
+var options701 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19809,16 +20003,16 @@ var options696 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs697 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options691},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options692},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options693},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options694},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options695},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options696},
+var subs702 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options696},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options697},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options698},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options699},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options700},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options701},
 }
 
-var options698 = []Option{
+var options703 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19831,7 +20025,7 @@ var options698 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options699 = []Option{
+var options704 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -19839,7 +20033,7 @@ var options699 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options700 = []Option{
+var options705 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -19850,17 +20044,17 @@ var options700 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs701 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options699},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options700},
+var subs706 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options704},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options705},
 }
 
-var options702 = []Option{
+var options707 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options703 = []Option{
+var options708 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19876,58 +20070,58 @@ var options703 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs704 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options627},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options628},
+var subs709 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options632},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options633},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options629},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options630},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs634, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options635},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs637, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs639, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options634},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options635},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs639, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options640},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs642, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs644, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs646, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options647},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options648},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options649, Subs: subs664, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options665},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options666},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options667},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options668},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options669},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options670},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options671},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options672},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options673},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options674},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options675},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options676},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options627},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options677},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options677},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options678},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs680, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options681},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options682},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options683},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs688, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options689},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options690},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs697, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options698},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs701, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options647},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options702},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options703},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs651, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options652},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options653},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options654, Subs: subs669, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options670},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options671},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options672},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options673},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options674},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options675},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options676},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options677},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options678},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options679},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options680},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options681},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options632},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options682},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options682},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options683},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs685, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options686},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options687},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options688},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs693, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options694},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options695},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs702, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options703},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs706, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options652},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options707},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options708},
 }
 
-var options705 = []Option{
+var options710 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options706 = []Option{
+var options711 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -19944,8 +20138,8 @@ var options706 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs707 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options706},
+var subs712 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options711},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -19956,7 +20150,7 @@ var subs707 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options708 = []Option{
+var options713 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -19990,7 +20184,7 @@ var options708 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options709 = []Option{
+var options714 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -20007,7 +20201,7 @@ var options709 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options710 = []Option{
+var options715 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -20090,9 +20284,12 @@ var options710 = []Option{
 	{Names: names{"--show-preproc-errors"}},
 	{Names: names{"--match-shift"}, Value: Required},
 	{Names: names{"+"}, Effect: EffUnproven},
+	{Names: names{"-+"}, Effect: EffUnproven},
+	{Names: names{"-!"}, Effect: EffUnproven},
+	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options711 = []Option{
+var options716 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20113,7 +20310,7 @@ var options711 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options712 = []Option{
+var options717 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -20131,7 +20328,7 @@ var options712 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options713 = []Option{
+var options718 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -20157,7 +20354,7 @@ var options713 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options714 = []Option{
+var options719 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -20166,7 +20363,7 @@ var options714 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options715 = []Option{
+var options720 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -20187,7 +20384,8 @@ var options715 = []Option{
 	{Names: names{"-d", "--directory"}},
 	{Names: names{"-D", "--dired"}},
 	{Names: names{"-f"}},
-	{Names: names{"-F", "--classify"}, Value: Optional},
+	{Names: names{"-F"}},
+	{Names: names{"--classify"}, Value: Optional},
 	{Names: names{"--file-type"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--full-time"}},
@@ -20232,7 +20430,44 @@ var options715 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options716 = []Option{
+var options721 = []Option{
+	{Names: names{"-a", "--all"}},
+	{Names: names{"-A", "--noempty"}},
+	{Names: names{"-b", "--bytes"}},
+	{Names: names{"-d", "--nodeps"}},
+	{Names: names{"-D", "--discard"}},
+	{Names: names{"-E", "--dedup"}, Value: Required},
+	{Names: names{"-e", "--exclude"}, Value: Required},
+	{Names: names{"-f", "--fs"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-I", "--include"}, Value: Required},
+	{Names: names{"-i", "--ascii"}},
+	{Names: names{"-J", "--json"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-M", "--merge"}},
+	{Names: names{"-m", "--perms"}},
+	{Names: names{"-n", "--noheadings"}},
+	{Names: names{"-N", "--nvme"}},
+	{Names: names{"-v", "--virtio"}},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-O", "--output-all"}},
+	{Names: names{"-P", "--pairs"}},
+	{Names: names{"-p", "--paths"}},
+	{Names: names{"-r", "--raw"}},
+	{Names: names{"-S", "--scsi"}},
+	{Names: names{"-s", "--inverse"}},
+	{Names: names{"-T"}},
+	{Names: names{"--tree"}, Value: Optional},
+	{Names: names{"-t", "--topology"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-w", "--width"}, Value: Required},
+	{Names: names{"-x", "--sort"}, Value: Required},
+	{Names: names{"-y", "--shell"}},
+	{Names: names{"-z", "--zoned"}},
+	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
+}
+
+var options722 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -20289,7 +20524,7 @@ var options716 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options717 = []Option{
+var options723 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -20319,7 +20554,7 @@ var options717 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options718 = []Option{
+var options724 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -20331,7 +20566,49 @@ var options718 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options719 = []Option{
+var options725 = []Option{
+	{Names: names{"-z", "--compress"}},
+	{Names: names{"-d", "--decompress", "--uncompress"}},
+	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
+	{Names: names{"-l"}},
+	{Names: names{"-b"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--list"}, Effect: EffReadOnly},
+	{Names: names{"-#"}},
+	{Names: names{"--fast"}, Value: Optional},
+	{Names: names{"--best"}},
+	{Names: names{"--favor-decSpeed"}},
+	{Names: names{"-D"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"--no-force"}},
+	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
+	{Names: names{"-m", "--multiple"}},
+	{Names: names{"-r"}, Effect: EffRecursive},
+	{Names: names{"-B"}, Value: Optional},
+	{Names: names{"-BI"}},
+	{Names: names{"-BD"}},
+	{Names: names{"-BX"}},
+	{Names: names{"--frame-crc"}},
+	{Names: names{"--no-frame-crc"}},
+	{Names: names{"--no-crc"}},
+	{Names: names{"--content-size"}},
+	{Names: names{"--no-content-size"}},
+	{Names: names{"--sparse"}},
+	{Names: names{"--no-sparse"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"--rm"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-h", "-H", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-e"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-S"}, Effect: EffUnproven},
+	{Names: names{"-T"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-a"}},
+	{Names: names{"-y"}},
+}
+
+var options726 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -20371,7 +20648,7 @@ var options719 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options720 = []Option{
+var options727 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20415,7 +20692,7 @@ var options720 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options721 = []Option{
+var options728 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20426,7 +20703,7 @@ var options721 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options722 = []Option{
+var options729 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20438,7 +20715,7 @@ var options722 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options723 = []Option{
+var options730 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20449,14 +20726,14 @@ var options723 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options724 = []Option{
+var options731 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options725 = []Option{
+var options732 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20471,7 +20748,7 @@ var options725 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options726 = []Option{
+var options733 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20493,10 +20770,10 @@ var options726 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs727 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options723, Workdir: true},
+var subs734 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options730, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options724, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options731, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20506,13 +20783,13 @@ var subs727 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options725, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options732, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options726, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options733, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options728 = []Option{
+var options735 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20527,12 +20804,12 @@ var options728 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options729 = []Option{
+var options736 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options730 = []Option{
+var options737 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20550,48 +20827,48 @@ var options730 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs731 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options729, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options730},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options730},
+var subs738 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options737},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options737},
 }
 
-var options732 = []Option{
+var options739 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20610,11 +20887,11 @@ var options732 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options733 = []Option{
+var options740 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options734 = []Option{
+var options741 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20631,7 +20908,7 @@ var options734 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options735 = []Option{
+var options742 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20646,7 +20923,7 @@ var options735 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options736 = []Option{
+var options743 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20656,73 +20933,73 @@ var options736 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs737 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
+var subs744 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options736, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
 }
 
-var subs738 = []Program{
+var subs745 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options733, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options740, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options735, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options742, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options735, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options742, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs737, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs737, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs744, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs744, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -20733,16 +21010,16 @@ var subs738 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options734, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options733, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options740, Workdir: true},
 }
 
-var options739 = []Option{
+var options746 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20750,13 +21027,13 @@ var options739 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options740 = []Option{
+var options747 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options741 = []Option{
+var options748 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -20767,7 +21044,7 @@ var options741 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options742 = []Option{
+var options749 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -20817,7 +21094,7 @@ var options742 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options743 = []Option{
+var options750 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -20835,7 +21112,7 @@ var options743 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options744 = []Option{
+var options751 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -20851,7 +21128,7 @@ var options744 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options745 = []Option{
+var options752 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -20871,9 +21148,11 @@ var options745 = []Option{
 	{Names: names{"--experimental-remote-ip"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
+	{Names: names{"--predict-overwrite"}, Effect: EffUnproven},
+	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options746 = []Option{
+var options753 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -20892,7 +21171,7 @@ var options746 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options747 = []Option{
+var options754 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -20942,7 +21221,7 @@ var options747 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options748 = []Option{
+var options755 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -21056,7 +21335,7 @@ var options748 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options749 = []Option{
+var options756 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21119,7 +21398,7 @@ var options749 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options750 = []Option{
+var options757 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21152,14 +21431,15 @@ var options750 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options751 = []Option{
+var options758 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
 	{Names: names{"-C", "--crlf"}},
 	{Names: names{"-c", "--sh-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-D"}},
-	{Names: names{"-d", "--delay"}, Value: Required},
+	{Names: names{"-d"}, Effect: EffUnproven},
+	{Names: names{"--delay"}, Value: Required},
 	{Names: names{"-e", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-F"}, Effect: EffUnproven},
 	{Names: names{"-g", "--gateway"}, Value: Required},
@@ -21191,7 +21471,7 @@ var options751 = []Option{
 	{Names: names{"-w", "--wait"}, Value: Required},
 	{Names: names{"-X", "--proxy-type"}, Value: Required},
 	{Names: names{"-x", "--proxy"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Z"}, Value: Required},
+	{Names: names{"-Z"}, Effect: EffUnproven},
 	{Names: names{"-z"}},
 	{Names: names{"--lua-exec"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--ssl"}},
@@ -21208,7 +21488,7 @@ var options751 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options752 = []Option{
+var options759 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21242,14 +21522,14 @@ var options752 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options753 = []Option{
+var options760 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options754 = []Option{
+var options761 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -21265,7 +21545,7 @@ var options754 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options755 = []Option{
+var options762 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21281,34 +21561,34 @@ var options755 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs756 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options755},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options755},
+var subs763 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options762},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options762},
 }
 
-var options757 = []Option{
+var options764 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -21323,7 +21603,7 @@ var options757 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options758 = []Option{
+var options765 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -21337,10 +21617,11 @@ var options758 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options759 = []Option{
+var options766 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
-	{Names: names{"-C", "--demangle"}, Value: Optional},
+	{Names: names{"-C"}},
+	{Names: names{"--demangle"}, Value: Optional},
 	{Names: names{"-d", "--disassemble"}, Value: Optional},
 	{Names: names{"-D"}},
 	{Names: names{"-e", "--exe"}, Value: Required},
@@ -21408,7 +21689,7 @@ var options759 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options760 = []Option{
+var options767 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21540,9 +21821,19 @@ var options760 = []Option{
 	{Names: names{"--defeat-rst-ratelimit"}},
 	{Names: names{"--defeat-icmp-ratelimit"}},
 	{Names: names{"--nsock-engine"}, Value: Required},
+	{Names: names{"--resolve-all"}, Effect: EffUnproven},
+	{Names: names{"--unique"}},
+	{Names: names{"--allports"}},
+	{Names: names{"--fuzzy"}},
+	{Names: names{"--max-os-tries"}},
+	{Names: names{"--randomize-hosts"}},
+	{Names: names{"--adler32"}},
+	{Names: names{"--release-memory"}},
+	{Names: names{"--version"}},
+	{Names: names{"--help"}},
 }
 
-var options761 = []Option{
+var options768 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -21760,7 +22051,7 @@ var options761 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options762 = []Option{
+var options769 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -21787,12 +22078,12 @@ var options762 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options763 = []Option{
+var options770 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options764 = []Option{
+var options771 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -21931,12 +22222,12 @@ var options764 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options765 = []Option{
+var options772 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs766 = []Program{
+var subs773 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -21963,7 +22254,7 @@ var subs766 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options765, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options772, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -22061,10 +22352,10 @@ var subs766 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options765, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options772, Ends: true, Workdir: true},
 }
 
-var options767 = []Option{
+var options774 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -22080,12 +22371,12 @@ var options767 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options768 = []Option{
+var options775 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options769 = []Option{
+var options776 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -22113,7 +22404,7 @@ var options769 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options770 = []Option{
+var options777 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -22136,7 +22427,7 @@ var options770 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options771 = []Option{
+var options778 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -22144,7 +22435,7 @@ var options771 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options772 = []Option{
+var options779 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -22158,9 +22449,18 @@ var options772 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-S", "--shm"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--huge"}, Effect: EffUnproven},
+	{Names: names{"--offset"}, Effect: EffUnproven},
+	{Names: names{"--strict"}, Effect: EffUnproven},
+	{Names: names{"--shmmode"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--length"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--shmid"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--touch"}, Effect: EffUnproven},
+	{Names: names{"--dump"}, Effect: EffUnproven},
+	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options773 = []Option{
+var options780 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -22178,12 +22478,13 @@ var options773 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options774 = []Option{
+var options781 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
 	{Names: names{"-N", "--read-bytes"}, Value: Required},
-	{Names: names{"-S", "--strings"}, Value: Required},
+	{Names: names{"-S"}, Value: Required},
+	{Names: names{"--strings"}, Value: Optional},
 	{Names: names{"-t", "--format"}, Value: Required},
 	{Names: names{"-v", "--output-duplicates"}},
 	{Names: names{"-w", "--width"}, Value: Optional},
@@ -22200,7 +22501,7 @@ var options774 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options775 = []Option{
+var options782 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -22244,7 +22545,7 @@ var options775 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options776 = []Option{
+var options783 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -22265,7 +22566,7 @@ var options776 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options777 = []Option{
+var options784 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -22286,7 +22587,7 @@ var options777 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options778 = []Option{
+var options785 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -22337,7 +22638,7 @@ var options778 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options779 = []Option{
+var options786 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -22441,73 +22742,73 @@ var options779 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs780 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options778, Shared: [][]Option{options776}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options775, Shared: [][]Option{options776}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options777, Shared: [][]Option{options776}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options779, Shared: [][]Option{options776}},
+var subs787 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
 }
 
-var options781 = []Option{
+var options788 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options782 = []Option{
+var options789 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22606,7 +22907,7 @@ var options782 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options783 = []Option{
+var options790 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -22761,15 +23062,22 @@ var options783 = []Option{
 	{Names: names{"--tag-string"}, Value: Required},
 	{Names: names{"--total-jobs", "--total"}, Value: Required},
 	{Names: names{"--unsafe"}},
+	{Names: names{"--ctag"}, Effect: EffUnproven},
+	{Names: names{"--ctagstring"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--filter-hosts"}, Effect: EffUnproven},
+	{Names: names{"--max-line-length-allowed"}, Effect: EffUnproven},
+	{Names: names{"--number-of-cpus"}, Effect: EffUnproven},
+	{Names: names{"--tmux"}, Effect: EffUnproven},
+	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options784 = []Option{
+var options791 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options785 = []Option{
+var options792 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -22811,13 +23119,13 @@ var options785 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options786 = []Option{
+var options793 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options787 = []Option{
+var options794 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -22829,28 +23137,28 @@ var options787 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options788 = []Option{
+var options795 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options789 = []Option{
+var options796 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options790 = []Option{
+var options797 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options791 = []Option{
+var options798 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options792 = []Option{
+var options799 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -22900,49 +23208,49 @@ var options792 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs793 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options788, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options788, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options789, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options791},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options790, Shared: [][]Option{options787}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options792, Shared: [][]Option{options787}},
+var subs800 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options795, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options795, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options796, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options798},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
 }
 
-var options794 = []Option{
+var options801 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -22963,7 +23271,7 @@ var options794 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options795 = []Option{
+var options802 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -22992,7 +23300,7 @@ var options795 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options796 = []Option{
+var options803 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -23001,7 +23309,7 @@ var options796 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options797 = []Option{
+var options804 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23035,7 +23343,7 @@ var options797 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options798 = []Option{
+var options805 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -23064,7 +23372,7 @@ var options798 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options799 = []Option{
+var options806 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23091,7 +23399,7 @@ var options799 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options800 = []Option{
+var options807 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23109,7 +23417,7 @@ var options800 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs801 = []Program{
+var subs808 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -23128,23 +23436,23 @@ var subs801 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options796},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options803},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options797, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options798},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options804, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options805},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options799, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options806, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options800, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options807, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options802 = []Option{
+var options809 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -23180,7 +23488,7 @@ var options802 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options803 = []Option{
+var options810 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -23258,7 +23566,7 @@ var options803 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options804 = []Option{
+var options811 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -23290,9 +23598,12 @@ var options804 = []Option{
 	{Names: names{"--signal"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-Q", "--shell-quote"}},
+	{Names: names{"-e"}},
+	{Names: names{"--echo"}},
+	{Names: names{"--queue"}, Value: Required},
 }
 
-var options805 = []Option{
+var options812 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -23328,7 +23639,7 @@ var options805 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options806 = []Option{
+var options813 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -23380,7 +23691,7 @@ var options806 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options807 = []Option{
+var options814 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -23415,9 +23726,12 @@ var options807 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
+	{Names: names{"-C"}},
+	{Names: names{"-e"}},
+	{Names: names{"-N"}, Value: Required},
 }
 
-var options808 = []Option{
+var options815 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -23429,7 +23743,7 @@ var options808 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options809 = []Option{
+var options816 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -23458,14 +23772,14 @@ var options809 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options810 = []Option{
+var options817 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options811 = []Option{
+var options818 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23517,7 +23831,7 @@ var options811 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options812 = []Option{
+var options819 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23539,34 +23853,34 @@ var options812 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options813 = []Option{
+var options820 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs814 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options812},
-	{Name: "check", Path: names{"list"}, Options: options812},
-	{Name: "completion", Path: names{"list"}, Options: options812},
-	{Name: "config", Path: names{"config"}, Options: options810},
-	{Name: "debug", Path: names{"list"}, Options: options812},
-	{Name: "download", Path: names{"install"}, Options: options811, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options812},
-	{Name: "hash", Path: names{"list"}, Options: options812},
-	{Name: "help", Path: names{"list"}, Options: options812},
-	{Name: "index", Path: names{"list"}, Options: options812},
-	{Name: "inspect", Path: names{"list"}, Options: options812},
-	{Name: "install", Path: names{"install"}, Options: options811, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options812},
-	{Name: "search", Path: names{"list"}, Options: options812},
-	{Name: "show", Path: names{"list"}, Options: options812},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options813},
-	{Name: "wheel", Path: names{"install"}, Options: options811, Named: true},
+var subs821 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options819},
+	{Name: "check", Path: names{"list"}, Options: options819},
+	{Name: "completion", Path: names{"list"}, Options: options819},
+	{Name: "config", Path: names{"config"}, Options: options817},
+	{Name: "debug", Path: names{"list"}, Options: options819},
+	{Name: "download", Path: names{"install"}, Options: options818, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options819},
+	{Name: "hash", Path: names{"list"}, Options: options819},
+	{Name: "help", Path: names{"list"}, Options: options819},
+	{Name: "index", Path: names{"list"}, Options: options819},
+	{Name: "inspect", Path: names{"list"}, Options: options819},
+	{Name: "install", Path: names{"install"}, Options: options818, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options819},
+	{Name: "search", Path: names{"list"}, Options: options819},
+	{Name: "show", Path: names{"list"}, Options: options819},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options820},
+	{Name: "wheel", Path: names{"install"}, Options: options818, Named: true},
 }
 
-var options815 = []Option{
+var options822 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23574,7 +23888,7 @@ var options815 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options816 = []Option{
+var options823 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23585,13 +23899,13 @@ var options816 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options817 = []Option{
+var options824 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options818 = []Option{
+var options825 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23606,31 +23920,31 @@ var options818 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs819 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options817},
-	{Name: "ensurepath", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options817},
-	{Name: "help", Path: names{"list"}, Options: options817},
-	{Name: "inject", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options817},
-	{Name: "pin", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options818, Ends: true},
+var subs826 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options824},
+	{Name: "ensurepath", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options824},
+	{Name: "help", Path: names{"list"}, Options: options824},
+	{Name: "inject", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options824},
+	{Name: "pin", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options825, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options816, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options816, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options823, Named: true},
 }
 
-var options820 = []Option{
+var options827 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23638,7 +23952,7 @@ var options820 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options821 = []Option{
+var options828 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23668,9 +23982,19 @@ var options821 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-I"}},
 	{Names: names{"-m", "--mrelease"}},
+	{Names: names{"-d"}, Value: Required},
+	{Names: names{"--delimiter"}, Value: Required},
+	{Names: names{"-l"}},
+	{Names: names{"--list-name"}},
+	{Names: names{"-a"}},
+	{Names: names{"--list-full"}},
+	{Names: names{"-v"}, Effect: EffUnproven},
+	{Names: names{"--inverse"}, Effect: EffUnproven},
+	{Names: names{"-w"}},
+	{Names: names{"--lightweight"}},
 }
 
-var options822 = []Option{
+var options829 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -23682,7 +24006,7 @@ var options822 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options823 = []Option{
+var options830 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -23722,28 +24046,28 @@ var options823 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs824 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options823, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options822, Workdir: true},
+var subs831 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options830, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
 }
 
-var options825 = []Option{
+var options832 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -23838,22 +24162,22 @@ var options825 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options826 = []Option{
+var options833 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options827 = []Option{
+var options834 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options828 = []Option{
+var options835 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs829 = []Program{
+var subs836 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -23869,11 +24193,11 @@ var subs829 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options826, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options833, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options827, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options834, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23893,7 +24217,7 @@ var subs829 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options828, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options835, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -23933,13 +24257,13 @@ var subs829 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options830 = []Option{
+var options837 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options831 = []Option{
+var options838 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -23959,7 +24283,7 @@ var options831 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options832 = []Option{
+var options839 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -23969,7 +24293,7 @@ var options832 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options833 = []Option{
+var options840 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -24008,7 +24332,7 @@ var options833 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options834 = []Option{
+var options841 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -24028,66 +24352,66 @@ var options834 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs835 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options832, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+var subs842 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options839, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options834, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options833, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
 }
 
-var options836 = []Option{
+var options843 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options837 = []Option{
+var options844 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -24115,14 +24439,14 @@ var options837 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options838 = []Option{
+var options845 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options839 = []Option{
+var options846 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -24136,7 +24460,7 @@ var options839 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs840 = []Program{
+var subs847 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -24148,7 +24472,7 @@ var subs840 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options839, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options846, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -24156,7 +24480,7 @@ var subs840 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options841 = []Option{
+var options848 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -24210,7 +24534,7 @@ var options841 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options842 = []Option{
+var options849 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -24237,15 +24561,15 @@ var options842 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options843 = []Option{
+var options850 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options844 = []Option{
+var options851 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options845 = []Option{
+var options852 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24271,7 +24595,7 @@ var options845 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options846 = []Option{
+var options853 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -24306,12 +24630,12 @@ var options846 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options847 = []Option{
+var options854 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options848 = []Option{
+var options855 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -24372,9 +24696,10 @@ var options848 = []Option{
 	{Names: names{"--help"}, Value: Optional},
 	{Names: names{"--quick-pid"}, Value: Required},
 	{Names: names{"-#"}},
+	{Names: names{"-P"}},
 }
 
-var options849 = []Option{
+var options856 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -24412,7 +24737,7 @@ var options849 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options850 = []Option{
+var options857 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -24431,7 +24756,7 @@ var options850 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options851 = []Option{
+var options858 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -24476,7 +24801,7 @@ var options851 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options852 = []Option{
+var options859 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24487,7 +24812,7 @@ var options852 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options853 = []Option{
+var options860 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24496,30 +24821,30 @@ var options853 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs854 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options852},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options852},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options852},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options852},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options853},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options853},
+var subs861 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options859},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options859},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options859},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options859},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options860},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options860},
 }
 
-var options855 = []Option{
+var options862 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options856 = []Option{
+var options863 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24532,17 +24857,17 @@ var options856 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs857 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options855, Shared: [][]Option{options787}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options856, Shared: [][]Option{options787}},
+var subs864 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
 }
 
-var options858 = []Option{
+var options865 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24561,13 +24886,13 @@ var options858 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options859 = []Option{
+var options866 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options860 = []Option{
+var options867 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24585,7 +24910,7 @@ var options860 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options861 = []Option{
+var options868 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -24772,7 +25097,7 @@ var options861 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options862 = []Option{
+var options869 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -24804,20 +25129,20 @@ var options862 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options863 = []Option{
+var options870 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs864 = []Program{
+var subs871 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options863, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options870, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options865 = []Option{
+var options872 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -24828,14 +25153,14 @@ var options865 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options866 = []Option{
+var options873 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options867 = []Option{
+var options874 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -24898,56 +25223,56 @@ var options867 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs868 = []Program{
+var subs875 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs864},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options866, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options867, Shared: [][]Option{options787}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options865, Shared: [][]Option{options787}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs871},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
 }
 
-var options869 = []Option{
+var options876 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -24964,26 +25289,26 @@ var options869 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options870 = []Option{
+var options877 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options871 = []Option{
+var options878 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs872 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options870, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options871, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options871, Workdir: true},
+var subs879 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options878, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options878, Workdir: true},
 }
 
-var options873 = []Option{
+var options880 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -25018,7 +25343,7 @@ var options873 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options874 = []Option{
+var options881 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25028,7 +25353,7 @@ var options874 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options875 = []Option{
+var options882 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -25043,7 +25368,7 @@ var options875 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options876 = []Option{
+var options883 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25054,7 +25379,7 @@ var options876 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options877 = []Option{
+var options884 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25067,7 +25392,7 @@ var options877 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options878 = []Option{
+var options885 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -25129,12 +25454,7 @@ var options878 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options879 = []Option{
-	{Names: names{"-h"}},
-	{Names: names{"-V"}},
-}
-
-var options880 = []Option{
+var options886 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25282,7 +25602,7 @@ var options880 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options881 = []Option{
+var options887 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -25302,7 +25622,7 @@ var options881 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options882 = []Option{
+var options888 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -25340,7 +25660,7 @@ var options882 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options883 = []Option{
+var options889 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -25353,13 +25673,13 @@ var options883 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options884 = []Option{
+var options890 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options885 = []Option{
+var options891 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -25398,7 +25718,7 @@ var options885 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options886 = []Option{
+var options892 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25564,9 +25884,15 @@ var options886 = []Option{
 	{Names: names{"--no-inc-recursive", "--no-i-r"}},
 	{Names: names{"--no-whole-file", "--no-W"}},
 	{Names: names{"--no-compress"}},
+	{Names: names{"--insecure-links"}, Effect: EffUnproven},
+	{Names: names{"--confine-root"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--drop-D"}, Effect: EffUnproven},
+	{Names: names{"--compress-threads"}, Value: Required},
+	{Names: names{"--zt"}, Value: Required},
+	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options887 = []Option{
+var options893 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25615,7 +25941,7 @@ var options887 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options888 = []Option{
+var options894 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25662,7 +25988,7 @@ var options888 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options889 = []Option{
+var options895 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -25686,7 +26012,7 @@ var options889 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options890 = []Option{
+var options896 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -25718,7 +26044,7 @@ var options890 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options891 = []Option{
+var options897 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -25726,28 +26052,28 @@ var options891 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options892 = []Option{
+var options898 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs893 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options890, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options891, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options892, Workdir: true},
+var subs899 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options896, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options897, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
 }
 
-var options894 = []Option{
+var options900 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -25768,7 +26094,7 @@ var options894 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options895 = []Option{
+var options901 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -25776,7 +26102,7 @@ var options895 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options896 = []Option{
+var options902 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -25792,7 +26118,7 @@ var options896 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options897 = []Option{
+var options903 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -25829,7 +26155,7 @@ var options897 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options898 = []Option{
+var options904 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -25850,7 +26176,7 @@ var options898 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options899 = []Option{
+var options905 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -25858,17 +26184,17 @@ var options899 = []Option{
 	{Names: names{"+"}},
 }
 
-var options900 = []Option{
+var options906 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options901 = []Option{
+var options907 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options902 = []Option{
+var options908 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -25878,28 +26204,28 @@ var options902 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs903 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options900, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options901},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options902},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options901},
+var subs909 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options906, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options907},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options908},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options907},
 }
 
-var options904 = []Option{
+var options910 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -25914,7 +26240,7 @@ var options904 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options905 = []Option{
+var options911 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -25940,7 +26266,7 @@ var options905 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options906 = []Option{
+var options912 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -25977,9 +26303,11 @@ var options906 = []Option{
 	{Names: names{"-dr"}},
 	{Names: names{"-z"}},
 	{Names: names{"-E"}},
+	{Names: names{"-RR"}, Effect: EffUnproven},
+	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options907 = []Option{
+var options913 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -25998,7 +26326,7 @@ var options907 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options908 = []Option{
+var options914 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -26014,7 +26342,7 @@ var options908 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options909 = []Option{
+var options915 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -26036,7 +26364,7 @@ var options909 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options910 = []Option{
+var options916 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -26053,14 +26381,14 @@ var options910 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options911 = []Option{
+var options917 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options912 = []Option{
+var options918 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -26086,42 +26414,42 @@ var options912 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs913 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options711}, Ends: true},
+var subs919 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
 }
 
-var options914 = []Option{
+var options920 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options915 = []Option{
+var options921 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -26151,7 +26479,7 @@ var options915 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options916 = []Option{
+var options922 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -26159,7 +26487,7 @@ var options916 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options917 = []Option{
+var options923 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -26187,11 +26515,11 @@ var options917 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options918 = []Option{
+var options924 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options919 = []Option{
+var options925 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -26211,7 +26539,7 @@ var options919 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options920 = []Option{
+var options926 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -26234,7 +26562,7 @@ var options920 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options921 = []Option{
+var options927 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -26242,7 +26570,7 @@ var options921 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options922 = []Option{
+var options928 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -26254,7 +26582,7 @@ var options922 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options923 = []Option{
+var options929 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -26264,7 +26592,7 @@ var options923 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options924 = []Option{
+var options930 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -26294,9 +26622,10 @@ var options924 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-S"}, Value: Required},
+	{Names: names{"-?"}},
 }
 
-var options925 = []Option{
+var options931 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -26310,7 +26639,7 @@ var options925 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options926 = []Option{
+var options932 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -26349,7 +26678,7 @@ var options926 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options927 = []Option{
+var options933 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -26368,7 +26697,7 @@ var options927 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options928 = []Option{
+var options934 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -26420,7 +26749,7 @@ var options928 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options929 = []Option{
+var options935 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -26470,9 +26799,10 @@ var options929 = []Option{
 	{Names: names{"--inet-sockopt"}},
 	{Names: names{"-f", "--family"}, Value: Required},
 	{Names: names{"-A", "--query", "--socket"}, Value: Required},
+	{Names: names{"--tipc"}},
 }
 
-var options930 = []Option{
+var options936 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26520,7 +26850,7 @@ var options930 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options931 = []Option{
+var options937 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26543,7 +26873,7 @@ var options931 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options932 = []Option{
+var options938 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26556,7 +26886,7 @@ var options932 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options933 = []Option{
+var options939 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26569,7 +26899,7 @@ var options933 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options934 = []Option{
+var options940 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26615,7 +26945,7 @@ var options934 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options935 = []Option{
+var options941 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26630,7 +26960,7 @@ var options935 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options936 = []Option{
+var options942 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26641,7 +26971,7 @@ var options936 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options937 = []Option{
+var options943 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -26677,7 +27007,7 @@ var options937 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options938 = []Option{
+var options944 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -26692,7 +27022,7 @@ var options938 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options939 = []Option{
+var options945 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -26700,13 +27030,14 @@ var options939 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options940 = []Option{
+var options946 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-b", "--detach-on"}, Value: Required},
-	{Names: names{"-D", "--daemonize"}, Value: Optional},
+	{Names: names{"-D"}},
+	{Names: names{"--daemonize"}, Value: Optional},
 	{Names: names{"-DD"}},
 	{Names: names{"-DDD"}},
 	{Names: names{"-f", "--follow-forks"}},
@@ -26736,13 +27067,15 @@ var options940 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-qq"}},
 	{Names: names{"-qqq"}},
-	{Names: names{"-r", "--relative-timestamps"}, Value: Optional},
+	{Names: names{"-r"}},
+	{Names: names{"--relative-timestamps"}, Value: Optional},
 	{Names: names{"-s", "--string-limit"}, Value: Required},
 	{Names: names{"--absolute-timestamps", "--timestamps"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-tt"}},
 	{Names: names{"-ttt"}},
-	{Names: names{"-T", "--syscall-times"}, Value: Optional},
+	{Names: names{"-T"}},
+	{Names: names{"--syscall-times"}, Value: Optional},
 	{Names: names{"-v", "--no-abbrev"}},
 	{Names: names{"--strings-in-hex"}, Value: Optional},
 	{Names: names{"-x"}},
@@ -26769,7 +27102,7 @@ var options940 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options941 = []Option{
+var options947 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -26786,13 +27119,13 @@ var options941 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options942 = []Option{
+var options948 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options943 = []Option{
+var options949 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26807,13 +27140,14 @@ var options943 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options944 = []Option{
+var options950 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
 	{Names: names{"-C", "--close-from"}, Value: Required},
 	{Names: names{"-D", "--chdir"}, Value: Required, Effect: EffDir},
-	{Names: names{"-E", "--preserve-env"}, Value: Optional},
+	{Names: names{"-E"}},
+	{Names: names{"--preserve-env"}, Value: Optional},
 	{Names: names{"-e", "--edit"}, Effect: EffOpaque},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-H", "--set-home"}},
@@ -26839,7 +27173,7 @@ var options944 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options945 = []Option{
+var options951 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -26875,7 +27209,7 @@ var options945 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options946 = []Option{
+var options952 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -26890,7 +27224,7 @@ var options946 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options947 = []Option{
+var options953 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -26921,22 +27255,22 @@ var options947 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs948 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options947, Workdir: true},
+var subs954 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
 }
 
-var options949 = []Option{
+var options955 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options950 = []Option{
+var options956 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -27004,7 +27338,7 @@ var options950 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs951 = []Program{
+var subs957 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -27080,7 +27414,7 @@ var subs951 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options952 = []Option{
+var options958 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -27092,7 +27426,7 @@ var options952 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options953 = []Option{
+var options959 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -27135,13 +27469,13 @@ var options953 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options954 = []Option{
+var options960 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options955 = []Option{
+var options961 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -27161,7 +27495,7 @@ var options955 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options956 = []Option{
+var options962 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -27329,7 +27663,7 @@ var options956 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options957 = []Option{
+var options963 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -27364,7 +27698,7 @@ var options957 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options958 = []Option{
+var options964 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -27372,7 +27706,7 @@ var options958 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options959 = []Option{
+var options965 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -27434,16 +27768,19 @@ var options959 = []Option{
 	{Names: names{"-Z", "--relinquish-privileges"}, Value: Required},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
+	{Names: names{"-dd"}},
+	{Names: names{"-ddd"}},
+	{Names: names{"-h"}},
 }
 
-var options960 = []Option{
+var options966 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options961 = []Option{
+var options967 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -27460,7 +27797,7 @@ var options961 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options962 = []Option{
+var options968 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -27471,7 +27808,7 @@ var options962 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options963 = []Option{
+var options969 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -27480,7 +27817,7 @@ var options963 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options964 = []Option{
+var options970 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -27500,7 +27837,7 @@ var options964 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options965 = []Option{
+var options971 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27531,7 +27868,7 @@ var options965 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options966 = []Option{
+var options972 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27549,38 +27886,38 @@ var options966 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs967 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options963, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options964, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options965, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options966, Workdir: true},
+var subs973 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options969, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options970, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
 }
 
-var options968 = []Option{
+var options974 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27590,7 +27927,7 @@ var options968 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options969 = []Option{
+var options975 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27600,7 +27937,7 @@ var options969 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options970 = []Option{
+var options976 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27617,7 +27954,7 @@ var options970 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options971 = []Option{
+var options977 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27645,78 +27982,78 @@ var options971 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs972 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options971},
+var subs978 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27725,13 +28062,13 @@ var subs972 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -27740,29 +28077,29 @@ var subs972 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options971},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options971},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options977},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options973 = []Option{
+var options979 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27771,7 +28108,7 @@ var options973 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options974 = []Option{
+var options980 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -27813,7 +28150,7 @@ var options974 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options975 = []Option{
+var options981 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -27826,7 +28163,7 @@ var options975 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options976 = []Option{
+var options982 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -27862,14 +28199,14 @@ var options976 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options977 = []Option{
+var options983 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options978 = []Option{
+var options984 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -27898,13 +28235,13 @@ var options978 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options979 = []Option{
+var options985 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options980 = []Option{
+var options986 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -27971,14 +28308,14 @@ var options980 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options981 = []Option{
+var options987 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options982 = []Option{
+var options988 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -28050,11 +28387,11 @@ var options982 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options983 = []Option{
+var options989 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options984 = []Option{
+var options990 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -28068,7 +28405,7 @@ var options984 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options985 = []Option{
+var options991 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -28095,16 +28432,16 @@ var options985 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options986 = []Option{
+var options992 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options987 = []Option{
+var options993 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options988 = []Option{
+var options994 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -28116,7 +28453,7 @@ var options988 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options989 = []Option{
+var options995 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -28132,7 +28469,7 @@ var options989 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options990 = []Option{
+var options996 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -28147,21 +28484,29 @@ var options990 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options991 = []Option{
+var options997 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options992 = []Option{
-	{Names: names{"-i", "--ipc"}, Value: Optional},
-	{Names: names{"-m", "--mount"}, Value: Optional},
-	{Names: names{"-n", "--net"}, Value: Optional},
-	{Names: names{"-p", "--pid"}, Value: Optional},
-	{Names: names{"-u", "--uts"}, Value: Optional},
-	{Names: names{"-U", "--user"}, Value: Optional},
-	{Names: names{"-C", "--cgroup"}, Value: Optional},
-	{Names: names{"-T", "--time"}, Value: Optional},
+var options998 = []Option{
+	{Names: names{"-i"}},
+	{Names: names{"-m"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-u"}},
+	{Names: names{"-U"}},
+	{Names: names{"-C"}},
+	{Names: names{"-T"}},
+	{Names: names{"--ipc"}, Value: Optional},
+	{Names: names{"--mount"}, Value: Optional},
+	{Names: names{"--net"}, Value: Optional},
+	{Names: names{"--pid"}, Value: Optional},
+	{Names: names{"--uts"}, Value: Optional},
+	{Names: names{"--user"}, Value: Optional},
+	{Names: names{"--cgroup"}, Value: Optional},
+	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"--keep-caps"}},
 	{Names: names{"--kill-child"}, Value: Optional},
@@ -28187,7 +28532,7 @@ var options992 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options993 = []Option{
+var options999 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -28233,16 +28578,17 @@ var options993 = []Option{
 	{Names: names{"-x"}},
 	{Names: names{"-h"}},
 	{Names: names{"-hh"}},
+	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options994 = []Option{
+var options1000 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options995 = []Option{
+var options1001 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -28317,7 +28663,7 @@ var options995 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options996 = []Option{
+var options1002 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -28334,7 +28680,7 @@ var options996 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options997 = []Option{
+var options1003 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -28347,7 +28693,7 @@ var options997 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options998 = []Option{
+var options1004 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -28357,7 +28703,7 @@ var options998 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options999 = []Option{
+var options1005 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -28371,7 +28717,7 @@ var options999 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1000 = []Option{
+var options1006 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -28392,7 +28738,7 @@ var options1000 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1001 = []Option{
+var options1007 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -28405,19 +28751,19 @@ var options1001 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1002 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options999, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1000, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1000, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1001, Workdir: true},
+var subs1008 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1005, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1006, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
 }
 
-var options1003 = []Option{
+var options1009 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -28431,7 +28777,7 @@ var options1003 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1004 = []Option{
+var options1010 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -28441,7 +28787,7 @@ var options1004 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1005 = []Option{
+var options1011 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -28455,7 +28801,7 @@ var options1005 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1006 = []Option{
+var options1012 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28466,7 +28812,7 @@ var options1006 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1007 = []Option{
+var options1013 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28476,17 +28822,17 @@ var options1007 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1008 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1007, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1006, Workdir: true, Named: true},
+var subs1014 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1013, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
 }
 
-var options1009 = []Option{
+var options1015 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -28497,34 +28843,34 @@ var options1009 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1010 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options996, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+var subs1016 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1002, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options997, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1003, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options998, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1002, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1003, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1004, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1008, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options996, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1004, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1008, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1009, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1005, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1002, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1010, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1014, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1015, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
 }
 
-var options1011 = []Option{
+var options1017 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28550,7 +28896,7 @@ var options1011 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1012 = []Option{
+var options1018 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -28716,7 +29062,7 @@ var options1012 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1013 = []Option{
+var options1019 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -28729,7 +29075,7 @@ var options1013 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1014 = []Option{
+var options1020 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -28797,7 +29143,7 @@ var options1014 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1015 = []Option{
+var options1021 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -28837,7 +29183,7 @@ var options1015 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1016 = []Option{
+var options1022 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -28918,7 +29264,7 @@ var options1016 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1017 = []Program{
+var subs1023 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -28928,7 +29274,7 @@ var subs1017 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1018 = []Option{
+var options1024 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -28938,13 +29284,13 @@ var options1018 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1019 = []Option{
+var options1025 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1020 = []Option{
+var options1026 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -28963,7 +29309,7 @@ var options1020 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1021 = []Option{
+var options1027 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -29012,7 +29358,7 @@ var options1021 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1022 = []Option{
+var options1028 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -29022,7 +29368,7 @@ var options1022 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1023 = []Option{
+var options1029 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -29033,9 +29379,25 @@ var options1023 = []Option{
 	{Names: names{"-x", "--end-delete"}, Value: Required},
 	{Names: names{"-y", "--start-insert"}, Value: Required},
 	{Names: names{"-z", "--end-insert"}, Value: Required},
+	{Names: names{"-C"}},
+	{Names: names{"--copyright"}},
+	{Names: names{"-a"}},
+	{Names: names{"--auto-pager"}},
+	{Names: names{"-d"}},
+	{Names: names{"--diff-input"}},
+	{Names: names{"-h"}},
+	{Names: names{"-l"}},
+	{Names: names{"--less-mode"}},
+	{Names: names{"-p"}},
+	{Names: names{"--printer"}},
+	{Names: names{"-t"}},
+	{Names: names{"--terminal"}},
+	{Names: names{"-v"}},
+	{Names: names{"-K"}},
+	{Names: names{"--no-init-term"}},
 }
 
-var options1024 = []Option{
+var options1030 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -29079,7 +29441,7 @@ var options1024 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1025 = []Option{
+var options1031 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -29238,9 +29600,11 @@ var options1025 = []Option{
 	{Names: names{"-L", "--relative"}},
 	{Names: names{"-I", "--include-directories"}, Value: Required},
 	{Names: names{"-X", "--exclude-directories"}, Value: Required},
+	{Names: names{"-A"}, Value: Required},
+	{Names: names{"-R"}, Value: Required},
 }
 
-var options1026 = []Option{
+var options1032 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -29261,9 +29625,10 @@ var options1026 = []Option{
 	{Names: names{"-i", "--read-alias"}},
 	{Names: names{"--read-functions"}},
 	{Names: names{"-v", "-V"}},
+	{Names: names{"-h"}},
 }
 
-var options1027 = []Option{
+var options1033 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -29283,7 +29648,7 @@ var options1027 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1028 = []Option{
+var options1034 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -29311,9 +29676,11 @@ var options1028 = []Option{
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-T"}, Value: Required},
 	{Names: names{"-x"}},
+	{Names: names{"-t"}, Value: Required},
+	{Names: names{"-v"}, Value: Required},
 }
 
-var options1029 = []Option{
+var options1035 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -29340,7 +29707,7 @@ var options1029 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1030 = []Option{
+var options1036 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -29387,7 +29754,7 @@ var options1030 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1031 = []Option{
+var options1037 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -29403,7 +29770,7 @@ var options1031 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1032 = []Option{
+var options1038 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -29454,9 +29821,17 @@ var options1032 = []Option{
 	{Names: names{"--xmlout"}},
 	{Names: names{"--schematron"}, Value: Required, Effect: EffInput},
 	{Names: names{"--dtdvalidfpi"}, Value: Required},
+	{Names: names{"--auto"}, Effect: EffUnproven},
+	{Names: names{"--chkregister"}, Effect: EffUnproven},
+	{Names: names{"--compress"}, Effect: EffUnproven},
+	{Names: names{"--debugent"}, Effect: EffUnproven},
+	{Names: names{"--htmlout"}, Effect: EffUnproven},
+	{Names: names{"--noxincludenode"}, Effect: EffUnproven},
+	{Names: names{"--repeat"}, Effect: EffUnproven},
+	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1033 = []Option{
+var options1039 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -29468,7 +29843,7 @@ var options1033 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1034 = []Option{
+var options1040 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -29491,7 +29866,56 @@ var options1034 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1035 = []Option{
+var options1041 = []Option{
+	{Names: names{"-z", "--compress"}},
+	{Names: names{"-d", "--decompress", "--uncompress"}},
+	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
+	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
+	{Names: names{"--single-stream"}},
+	{Names: names{"--no-sparse"}},
+	{Names: names{"-S", "--suffix"}, Value: Required},
+	{Names: names{"--files"}, Value: Optional, Effect: EffWriteListed},
+	{Names: names{"--files0"}, Value: Optional, Effect: EffWriteListed},
+	{Names: names{"-F", "--format"}, Value: Required},
+	{Names: names{"-C", "--check"}, Value: Required},
+	{Names: names{"--ignore-check"}},
+	{Names: names{"-#"}},
+	{Names: names{"--fast"}},
+	{Names: names{"--best"}},
+	{Names: names{"-e", "--extreme"}},
+	{Names: names{"-T", "--threads"}, Value: Required},
+	{Names: names{"--block-size"}, Value: Required},
+	{Names: names{"--block-list"}, Value: Required},
+	{Names: names{"--flush-timeout"}, Value: Required},
+	{Names: names{"--memlimit-compress"}, Value: Required},
+	{Names: names{"--memlimit-decompress"}, Value: Required},
+	{Names: names{"--memlimit-mt-decompress"}, Value: Required},
+	{Names: names{"-M", "--memlimit", "--memory"}, Value: Required},
+	{Names: names{"--no-adjust"}},
+	{Names: names{"--lzma1"}, Value: Optional},
+	{Names: names{"--lzma2"}, Value: Optional},
+	{Names: names{"--x86"}, Value: Optional},
+	{Names: names{"--arm"}, Value: Optional},
+	{Names: names{"--armthumb"}, Value: Optional},
+	{Names: names{"--arm64"}, Value: Optional},
+	{Names: names{"--powerpc"}, Value: Optional},
+	{Names: names{"--ia64"}, Value: Optional},
+	{Names: names{"--sparc"}, Value: Optional},
+	{Names: names{"--delta"}, Value: Optional},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-Q", "--no-warn"}},
+	{Names: names{"--robot"}},
+	{Names: names{"--info-memory"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-H", "--long-help"}},
+	{Names: names{"-V", "--version"}},
+}
+
+var options1042 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29566,18 +29990,18 @@ var options1035 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1036 = []Option{
+var options1043 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1037 = []Option{
+var options1044 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1038 = []Option{
+var options1045 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -29594,15 +30018,15 @@ var options1038 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1039 = []Program{
+var subs1046 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1038, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1045, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1040 = []Program{
+var subs1047 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -29613,7 +30037,7 @@ var subs1040 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1036, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1043, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29627,7 +30051,7 @@ var subs1040 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1037, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1044, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -29657,10 +30081,10 @@ var subs1040 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1039, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1046, Workdir: true},
 }
 
-var options1041 = []Option{
+var options1048 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -29702,7 +30126,7 @@ var options1041 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1042 = []Option{
+var options1049 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -29749,7 +30173,7 @@ var options1042 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1043 = []Option{
+var options1050 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -29766,7 +30190,7 @@ var options1043 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1044 = []Option{
+var options1051 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -29795,11 +30219,11 @@ var options1044 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1045 = []Program{
+var subs1052 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1046 = []Option{
+var options1053 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -29880,9 +30304,33 @@ var options1046 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-@", "--names-stdin"}},
 	{Names: names{"--version"}},
+	{Names: names{"-C2"}, Effect: EffUnproven},
+	{Names: names{"--preserve-case-2"}, Effect: EffUnproven},
+	{Names: names{"-C5"}, Effect: EffUnproven},
+	{Names: names{"--preserve-case-5"}, Effect: EffUnproven},
+	{Names: names{"-df"}, Effect: EffUnproven},
+	{Names: names{"--datafork"}, Effect: EffUnproven},
+	{Names: names{"-E"}, Effect: EffUnproven},
+	{Names: names{"--longnames"}, Effect: EffUnproven},
+	{Names: names{"-?"}, Effect: EffUnproven},
+	{Names: names{"-I"}, Effect: EffUnproven},
+	{Names: names{"--no-image"}, Effect: EffUnproven},
+	{Names: names{"-N"}, Effect: EffUnproven},
+	{Names: names{"--notes"}, Effect: EffUnproven},
+	{Names: names{"-Q"}, Effect: EffUnproven},
+	{Names: names{"--Q-flag"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-VV"}, Effect: EffUnproven},
+	{Names: names{"--VMS-specific"}, Effect: EffUnproven},
+	{Names: names{"-ww"}, Effect: EffUnproven},
+	{Names: names{"--VMS-dot-versions"}, Effect: EffUnproven},
+	{Names: names{"--no-extra"}, Effect: EffUnproven},
+	{Names: names{"-!"}, Effect: EffUnproven},
+	{Names: names{"--use-privileges"}, Effect: EffUnproven},
+	{Names: names{"-$"}, Effect: EffUnproven},
+	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1047 = []Option{
+var options1054 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -29900,4 +30348,77 @@ var options1047 = []Option{
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-R"}},
 	{Names: names{"-s"}},
+}
+
+var options1055 = []Option{
+	{Names: names{"-#"}},
+	{Names: names{"--fast"}, Value: Optional},
+	{Names: names{"--ultra"}},
+	{Names: names{"--best"}},
+	{Names: names{"-n"}},
+	{Names: names{"--long"}, Value: Optional},
+	{Names: names{"--adapt"}, Value: Optional},
+	{Names: names{"-T", "--threads"}, Value: Required},
+	{Names: names{"--single-thread"}},
+	{Names: names{"--auto-threads"}, Value: Required},
+	{Names: names{"-D"}, Value: Required, Effect: EffInput},
+	{Names: names{"--patch-from"}, Value: Required, Effect: EffInput},
+	{Names: names{"--rsyncable"}},
+	{Names: names{"-C", "--check"}},
+	{Names: names{"--no-check"}},
+	{Names: names{"--content-size"}},
+	{Names: names{"--no-content-size"}},
+	{Names: names{"--no-dictID"}},
+	{Names: names{"-M", "--memory"}, Value: Required},
+	{Names: names{"--stream-size"}, Value: Required},
+	{Names: names{"--size-hint"}, Value: Required},
+	{Names: names{"--target-compressed-block-size"}, Value: Required},
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-c", "--stdout"}, Effect: EffReadOnly},
+	{Names: names{"-o"}, Value: Required, Effect: EffOutput},
+	{Names: names{"--sparse"}},
+	{Names: names{"--no-sparse"}},
+	{Names: names{"--pass-through"}},
+	{Names: names{"--no-pass-through"}},
+	{Names: names{"--rm"}},
+	{Names: names{"-k", "--keep"}},
+	{Names: names{"-r"}, Effect: EffRecursive},
+	{Names: names{"--filelist"}, Value: Required, Effect: EffWriteListed},
+	{Names: names{"--output-dir-flat"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--output-dir-mirror"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"-h"}},
+	{Names: names{"-H", "--help"}},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--progress"}},
+	{Names: names{"--show-default-cparams"}},
+	{Names: names{"--exclude-compressed"}},
+	{Names: names{"--asyncio"}},
+	{Names: names{"--no-asyncio"}},
+	{Names: names{"--trace"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-name"}},
+	{Names: names{"--name"}},
+	{Names: names{"-z", "--compress"}},
+	{Names: names{"-d", "--decompress", "--uncompress"}},
+	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
+	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
+	{Names: names{"-b"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-e"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-S"}, Effect: EffUnproven},
+	{Names: names{"-B"}, Value: Optional},
+	{Names: names{"-p"}, Value: Optional},
+	{Names: names{"--priority"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--train"}, Effect: EffUnproven},
+	{Names: names{"--train-cover"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--train-fastcover"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--train-legacy"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--maxdict"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--dictID"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-s"}, Value: Optional},
+	{Names: names{"-P"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--block-size"}, Value: Required},
 }

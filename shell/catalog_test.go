@@ -148,3 +148,32 @@ func TestCatalogSize(t *testing.T) {
 		t.Errorf("%d programs with options, want 250", detailed)
 	}
 }
+
+// TestTablesAreConsistent: styles and operands are those that the readers know,
+// a subcommand is reached by its words, and no own option stands in two rows.
+func TestTablesAreConsistent(t *testing.T) {
+	walkPrograms(func(name string, p *Program) {
+		if p.Style > Bundle || p.Operands > Unread {
+			t.Errorf("%s: style %d, operands %d", name, p.Style, p.Operands)
+		}
+		own := map[string]bool{}
+		for _, o := range p.Options {
+			if len(o.Names) == 0 || o.Value > Pair || o.Effect > EffSystem {
+				t.Errorf("%s: option %v is not valid", name, o.Names)
+			}
+			for _, n := range o.Names {
+				if own[n] {
+					t.Errorf("%s: option %s stands in two rows", name, n)
+				}
+				own[n] = true
+			}
+		}
+		var words []Word
+		for _, w := range strings.Fields(name) {
+			words = append(words, Word{Text: w})
+		}
+		if got := builtin(words[0].Text).Scan(words).Prog; got.Name != p.Name || len(got.Path) != len(p.Path) {
+			t.Errorf("%s is read as %s %v", name, got.Name, got.Path)
+		}
+	})
+}

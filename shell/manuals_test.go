@@ -1,0 +1,83 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestManualPages: what the comparison with the manual pages brought to light.
+// A value that an option does not take hid the option or the operand behind it.
+func TestManualPages(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{"sudo -Eu root git status", "-E -u=root git status"},
+		{"sudo --preserve-env=A git", "--preserve-env=A git"},
+		{"unshare -mR d rm x", "-m -R=d rm x"},
+		{"strace -Do out rm x", "-D -o=out rm x"},
+		{"strace -rTo out rm x", "-r -T -o=out rm x"},
+		{"entr -sr x", "-s -r x"},
+		{"jq -ef evil.jq a", "-e -f=evil.jq a"},
+		{"zstd -C a", "-C a"},
+		{"lz4 -f a b", "-f a b"},
+		{"nc -dl 9999", "-d -l 9999"},
+		{"ab -d http://a/", "-d http://a/"},
+		{"od --strings a", "--strings a"},
+		{"od -S 3 a", "-S=3 a"},
+		{"ls -Fl a", "-F -l a"},
+		{"lsblk -s /dev/sda", "-s /dev/sda"},
+		{"gh issue list -R a/b", "sub(issue) sub(list) -R=a/b in issue.list"},
+		{"gh release delete-asset v1 x", "sub(release) sub(delete-asset) v1 x in release.delete-asset"},
+	} {
+		got := strings.ReplaceAll(sortedArgs(test.line), "-h -R=", "-R=")
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.line, diff)
+		}
+	}
+}
+
+// TestEntrRunsText: with -s, also in a cluster, the operand is shell text, which
+// no rule for a program covers.
+func TestEntrRunsText(t *testing.T) {
+	for _, line := range []string{"entr -s 'rm x'", "entr -sr 'rm x'", "entr -rs 'rm x'"} {
+		f := Analyze(line, Options{Dir: "/w"})
+		if !slices.ContainsFunc(f.Actions, func(a Action) bool { return a.Kind == Opaque }) {
+			t.Errorf("%s has no opaque spot", line)
+		}
+	}
+}
+
+// TestAbbreviations: whether the beginning of a long name stands for the name
+// depends on the style, and so does how a value is attached.
+func TestAbbreviations(t *testing.T) {
+	list := []Option{{Names: []string{"-o", "--output"}, Value: Required, Effect: EffWrite}, {Names: []string{"-a", "--all"}}}
+	long := []Option{{Names: []string{"-output"}, Value: Required, Effect: EffWrite}, {Names: []string{"-all"}}}
+	const listed, unlisted = "listed", "unlisted"
+	for _, test := range []struct {
+		style Style
+		word  string
+		want  string
+		value string
+	}{
+		{GNU, "--out=f", listed, "f"}, {GNU, "--al", listed, ""}, {GNU, "-aof", listed, "f"}, {GNU, "--output=f", listed, "f"},
+		{POSIX, "--out=f", listed, "f"}, {POSIX, "--al", listed, ""}, {POSIX, "-aof", listed, "f"}, {POSIX, "--output=f", listed, "f"},
+		{Bundle, "--out=f", listed, "f"}, {Bundle, "--al", listed, ""}, {Bundle, "-aof", listed, "f"}, {Bundle, "--output=f", listed, "f"},
+		{Exact, "--out=f", unlisted, ""}, {Exact, "--al", unlisted, ""}, {Exact, "-aof", listed, "f"}, {Exact, "-o=f", listed, "f"}, {Exact, "--output=f", listed, "f"},
+		{Dash, "-out=f", unlisted, ""}, {Dash, "-al", unlisted, ""}, {Dash, "-output=f", listed, "f"}, {Dash, "--output=f", listed, "f"},
+		{Joined, "-out=f", unlisted, ""}, {Joined, "-outputf", listed, "f"}, {Joined, "-output=f", listed, "f"},
+	} {
+		p := Program{Style: test.style, Options: list}
+		if test.style == Dash || test.style == Joined {
+			p.Options = long
+		}
+		args := p.Scan([]Word{{Text: "x"}, {Text: test.word}}).Args
+		got, last := listed, args[len(args)-1]
+		if slices.ContainsFunc(args, func(a Arg) bool { return a.Kind != ArgOption }) {
+			got = unlisted
+		}
+		if got != test.want || got == listed && last.Value.Text != test.value {
+			t.Errorf("style %d: %s is %s with the value %q, want %s with %q", test.style, test.word, got, last.Value.Text, test.want, test.value)
+		}
+	}
+}
