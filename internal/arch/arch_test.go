@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
 	"cmd/agent-wrapper": {"*"},
 	"e2e":               {"*"},
+	"internal/manuals":  {"shell"},
 	"internal/":         {},
 	"docs/":             {},
 }

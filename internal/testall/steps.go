@@ -30,6 +30,7 @@ var steps = []step{
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
+	{"manuals", manuals},
 	{"fuzz", fuzz},
 	{"e2e", e2e},
 }
@@ -88,7 +89,7 @@ func lint(r *runner) {
 	r.checkEmpty("gofmt", "gofmt", "-l", ".")
 	r.check("go mod tidy", "go", "mod", "tidy", "-diff")
 	r.check("go vet", "go", "vet", "./...")
-	r.check("go vet (e2e, oracle, mutants)", "go", "vet", "-tags", "e2e,oracle,mutants", "./e2e", "./shell", "./internal/mutants", "./internal/realshell", "./internal/effects", "./internal/effectbox")
+	r.check("go vet (e2e, oracle, mutants, manuals)", "go", "vet", "-tags", "e2e,oracle,mutants,manuals", "./e2e", "./shell", "./internal/manuals", "./internal/mutants", "./internal/realshell", "./internal/effects", "./internal/effectbox")
 	r.check("staticcheck", "go", "run", staticcheck, "./...")
 }
 
@@ -151,6 +152,19 @@ func mutants(r *runner) {
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "2h", "-tags", "mutants", "-run", "^TestMutants$", "./internal/mutants")
+}
+
+// manuals compares the catalogue with the manual pages of Debian's packages,
+// which it downloads and unpacks: only in the long form.
+func manuals(r *runner) {
+	if !r.long {
+		r.printf("manuals: compared in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.quiet("apt-get", "update") // as root; else the lists that are there
+	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/manuals")
 }
 
 // fuzz runs every fuzz target for a while.
