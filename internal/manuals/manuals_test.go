@@ -89,9 +89,12 @@ func TestCheck(t *testing.T) {
 // quirks of pages that are compared.
 func TestTables(t *testing.T) {
 	all := map[string]bool{}
-	for _, list := range pages {
+	for pkg, list := range pages {
 		for name := range strings.FieldsSeq(list) {
 			all[name] = true
+			if !wanted(pkg, strings.Replace(name, "*", "x", 1)) || wanted(pkg, name+"x") && !strings.HasSuffix(name, "*") {
+				t.Errorf("%s of %s is not found in the table", name, pkg)
+			}
 			if _, ok := Find(name); !ok && !strings.HasSuffix(name, "*") {
 				t.Errorf("the catalogue has no entry for the page %s", name)
 			}
@@ -103,6 +106,12 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s is explained and not compared", page)
 			}
 		}
+	}
+}
+
+func TestExplained(t *testing.T) {
+	if explained("sort", Fault{Option: "-C"}) == "" || explained("sort", Fault{Option: "-o"}) != "" || explained("none", Fault{Option: "-C"}) != "" {
+		t.Error("a fault is explained by its page and its option")
 	}
 }
 
