@@ -17,6 +17,9 @@ import (
 // DefaultLimit is how many names Below looks at where Env sets no limit.
 const DefaultLimit = 20_000
 
+// farLimit is how many times the limit is searched for links alone.
+const farLimit = 10
+
 // Env is the real file system.
 type Env struct {
 	Place patterns.Place // of the rules that Below is asked about
@@ -46,9 +49,9 @@ func readlink(at string) (target string, ok bool) {
 // says whether names beginning with a dot are looked at. A link to a directory
 // is followed where it leads to something that the rule may cover: whether the
 // program follows it is not known. Where the answer cannot be found, within the
-// limit or at all, it is true; only in directories where nothing but a link can
-// lead to such a path (node_modules under a rule for ./.env) the limit ends the
-// search.
+// limit or at all, it is true. Directories where nothing but a link can lead to
+// such a path (node_modules under a rule for ./.env) have a limit of their own,
+// farLimit times as large: their names are not compared with the rule.
 func (e Env) Below(dir string, rule *patterns.Rule, hidden bool) bool {
 	set := patterns.NewSet(e.Place, rule)
 	s := search{
@@ -117,8 +120,8 @@ type place struct{ real, name string }
 
 // linked looks for links in the directories that were put off.
 func (s *search) linked() bool {
-	s.links = true
-	for i := 0; i < len(s.later) && s.left > 0; i++ {
+	s.links, s.left = true, farLimit*cmp.Or(s.env.Limit, DefaultLimit)
+	for i := range s.later {
 		if s.in(s.later[i].real, s.later[i].name) {
 			return true
 		}
@@ -138,7 +141,7 @@ func (s *search) in(real, name string) bool {
 			continue
 		}
 		if s.left--; s.left < 0 {
-			return !s.links
+			return true
 		}
 		if s.at(place{path.Join(real, entry.Name()), name + "/" + entry.Name()}, entry.Type()) {
 			return true

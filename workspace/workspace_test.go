@@ -281,6 +281,15 @@ func TestBelowLimit(t *testing.T) {
 	if (Env{Place: place, Limit: 40}).Below(dir, far, true) {
 		t.Error("directories that only a link could lead out of count against the limit")
 	}
+	many := tree(t, names...)
+	for i := range 301 {
+		if err := os.WriteFile(filepath.Join(many, "d0", fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !(Env{Place: patterns.Place{Workspace: many}, Limit: 30}).Below(many, far, true) {
+		t.Error("beyond the limit for links the answer must be true")
+	}
 	if !(Env{Place: place, Limit: 9}).Below(dir, far, true) {
 		t.Error("beyond the limit, where such a path may stand, the answer must be true")
 	}
