@@ -30,6 +30,7 @@ var spots = []spot{
 	{"cat <<''E\nE", "the delimiter of a here-document in several parts", "cat <<'E'\nE", shell.Bash},
 	{`ls ["a"]b`, "a bracket pattern that holds quotes or an expansion", "ls ab", shell.Bash},
 	{"echo `echo \\`ls\\``", "backquotes in backquotes", "echo $(echo $(ls))", shell.Bash},
+	{"echo `c\\\\\\\n8`", "a backslash before a line that goes on, in backquotes", "echo $(c8)", shell.Sh},
 	{"echo `echo 'a\\\nb'`", "quotes in backquotes that hold a backquote or a backslash", "echo $(echo 'a\\\nb')", shell.Bash},
 	{"x=$(cat <<'E'\nEx\nE\n)", "a line that begins with the delimiter of its here-document, in a substitution", "x=$(cat <<'F'\nEx\nF\n)", shell.Bash},
 	{"echo \"${x-\"{a,b}\"}\"", "braces in quotes in quotes", "echo \"${x-a}\"", shell.Bash},

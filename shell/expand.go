@@ -316,6 +316,10 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 			// The parser ends the word before them, and counts backslashes otherwise.
 			w.odd("backquotes in backquotes", "use $(..)")
 		}
+		if strings.Contains(w.unit.text(p), `\\`+"\n") {
+			// dash joins the lines first, bash takes the backslashes by twos.
+			w.odd("a backslash before a line that goes on, in backquotes", "use $(..)")
+		}
 		defer func() { w.backquotes-- }()
 	} else {
 		w.reprinted(p.Stmts)

@@ -93,6 +93,7 @@ func TestTreeHidesNothing(t *testing.T) {
 		{"a newline goes out of quotes in backquotes", "echo `'tou\\\nch' p`", "touch p"},
 		{"backslashes in nested backquotes", "echo `echo \\`'touc\\\\\\\\h'\\``", "touch"},
 		{"backquotes glued to a word in backquotes", "echo `tou\\`printf ch\\` p`", "touch p"},
+		{"a backslash before a joined line in backquotes", "echo `touc\\\\\\\nh p`", "touch p"},
 		{"a backquote in quotes in backquotes", "n `'`\n'`$((6))}`", "n"},
 		{"a here-document in backquotes that goes on", "x=`cat <<E\n\\\\\nE\ntouch p\nE`", "touch p"},
 		{"a line of a here-document in a substitution that begins with its delimiter", "x=$(cat <<'E'\nE)\ntouch p #\nE\n)", "touch p"},

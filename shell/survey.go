@@ -22,6 +22,12 @@ type unit struct {
 	outer    *unit                   // the unit that runs this text (eval, bash -c)
 }
 
+// text is the part of the source that a node stands for.
+func (u *unit) text(n syntax.Node) string {
+	to := min(int(n.End().Offset()), len(u.src))
+	return u.src[min(int(n.Pos().Offset()), to):to]
+}
+
 // assigned is one way in which a variable gets a value: a word, an arithmetic
 // expression, or (neither) something unknown.
 type assigned struct {
