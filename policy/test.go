@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 )
@@ -303,7 +304,7 @@ func update(path string, data []byte, changed []Case) error {
 	if err := reads(next, path, data, changed); err != nil {
 		return err
 	}
-	return replace(path, next)
+	return atomicfile.Write(path, next, 0o644)
 }
 
 // reads checks that the text that is to be written has the expectations that
@@ -330,24 +331,6 @@ func reads(next []byte, path string, data []byte, changed []Case) error {
 		return fmt.Errorf("%s: cannot put the expectations into this form of the file; write cases as [[case]] with an expect line each", path)
 	}
 	return nil
-}
-
-// replace writes a file anew in one step.
-func replace(path string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".cases-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // gone after the rename
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // Text writes the report for a person: each failure with its place and diff

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package atomicfile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+// Lock is not to be had here.
+func Lock(dir string) (unlock func(), err error) {
+	return nil, fmt.Errorf("cannot lock %s: not supported on %s", dir, runtime.GOOS)
+}
+
+func keepOwner(*os.File, fs.FileInfo) {}
+
+func syncDir(string) error { return nil }

@@ -1,0 +1,355 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// listKeys are the keys of a policy file whose value is a list of rules, and
+// the list that each is read for.
+var listKeys = map[string]patterns.List{"allow": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny}
+
+// listed are the rules of one of listKeys.
+func (s *Spec) listed(key string) *[]Item {
+	switch key {
+	case "allow":
+		return &s.Allow
+	case "ask":
+		return &s.Ask
+	}
+	return &s.Deny
+}
+
+// newFile is the head of a policy file that AddRule makes.
+const newFile = "# Permission rules for agent-wrapper.\n# \"Always\" at a question adds lines here; edit them as you like.\n"
+
+// AddRule adds a rule to a list of a policy file, allow, ask or deny, and
+// returns where the rule stands then. All else in the file stays as it is,
+// byte for byte. A rule that the list has already is no change; a file that is
+// not there is made, for its owner only. A symbolic link is followed.
+//
+// The file is replaced in one step, under a lock against other writers, and
+// only if the new text reads as the old policy and the rule: a file that
+// cannot be read as a policy is not touched.
+func AddRule(path, key, rule string) (patterns.Source, error) {
+	list, ok := listKeys[key]
+	if !ok {
+		return patterns.Source{}, fmt.Errorf("no list of rules is called %q", key)
+	}
+	parsed, err := usableRule(rule, list)
+	if err != nil {
+		return patterns.Source{}, err
+	}
+	target, err := atomicfile.Target(path)
+	if err != nil {
+		return patterns.Source{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return patterns.Source{}, err
+	}
+	unlock, err := atomicfile.Lock(filepath.Dir(target))
+	if err != nil {
+		return patterns.Source{}, err
+	}
+	defer unlock()
+	return addTo(target, path, key, parsed)
+}
+
+// usableRule reads a rule that is to be written. One that would be refused, or
+// never match, is an error.
+func usableRule(text string, list patterns.List) (*patterns.Rule, error) {
+	rule, warnings, err := patterns.Parse(text, list, patterns.Source{})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		if w.Kind == patterns.Dead {
+			return nil, errors.New(w.String())
+		}
+	}
+	return rule, nil
+}
+
+// addTo adds the rule to the file, which is locked; name is what the file is
+// called.
+func addTo(file, name, key string, rule *patterns.Rule) (patterns.Source, error) {
+	old, err := readPolicy(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		old, err = []byte(newFile), nil
+	}
+	if err != nil {
+		return patterns.Source{}, err
+	}
+	next, at, err := withRule(old, name, key, rule)
+	if err != nil || bytes.Equal(next, old) {
+		return at, err
+	}
+	return at, atomicfile.Write(file, next, 0o600)
+}
+
+// readPolicy reads a regular file: to open a pipe would wait for its writer.
+func readPolicy(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return readFile(path)
+}
+
+// withRule is the text of a policy with a rule more, and where the rule stands
+// in it.
+func withRule(old []byte, name, key string, rule *patterns.Rule) (next []byte, at patterns.Source, err error) {
+	var t table
+	lines, err := stricttoml.Decode(old, name, &t)
+	if err != nil {
+		return nil, at, fmt.Errorf("the file is not touched, it cannot be read: %w", err)
+	}
+	before, err := Parse(old, name)
+	if err != nil {
+		return nil, at, err
+	}
+	if item, found := before.find(key, rule); found {
+		return old, item.Source, nil
+	}
+	next = insertRule(old, lines, key, quote(rule.String()))
+	after, err := Parse(next, name)
+	if err != nil || !after.is(before, key, rule.String()) {
+		return nil, at, fmt.Errorf("%s: cannot add a rule to %s in this form of the file: add %s by hand", name, key, rule)
+	}
+	items := *after.listed(key)
+	return next, items[len(items)-1].Source, nil
+}
+
+// find returns the item of a list that is the rule, in whatever spelling.
+func (s *Spec) find(key string, rule *patterns.Rule) (Item, bool) {
+	for _, item := range *s.listed(key) {
+		if same, _, err := patterns.Parse(item.Text, listKeys[key], item.Source); err == nil && same.String() == rule.String() {
+			return item, true
+		}
+	}
+	return Item{}, false
+}
+
+// is reports whether s says what old says, and one rule more at the end of a
+// list. Places do not count.
+func (s *Spec) is(old *Spec, key, rule string) bool {
+	want, got := old.unplaced(), s.unplaced()
+	list := want.listed(key)
+	*list = append(*list, Item{Text: rule})
+	return reflect.DeepEqual(want, got)
+}
+
+// unplaced is a copy of s without the places of what it says.
+func (s *Spec) unplaced() *Spec {
+	c := *s
+	c.places = nil
+	for key := range listKeys {
+		list := c.listed(key)
+		*list = unplacedItems(*list)
+	}
+	c.Rules = nil
+	for _, r := range s.Rules {
+		r.Source, r.Match, r.NotMatch = patterns.Source{}, unplacedItems(r.Match), unplacedItems(r.NotMatch)
+		c.Rules = append(c.Rules, r)
+	}
+	return &c
+}
+
+func unplacedItems(items []Item) []Item {
+	var list []Item
+	for _, item := range items {
+		list = append(list, Item{Text: item.Text})
+	}
+	return list
+}
+
+// insertRule puts a quoted rule at the end of a list.
+func insertRule(old []byte, lines stricttoml.Lines, key, rule string) []byte {
+	array, ok := lines[key]
+	if !ok {
+		return insertKey(old, lines, key, rule)
+	}
+	n := 0
+	for ; lines[fmt.Sprintf("%s[%d]", key, n)].End > 0; n++ {
+	}
+	a := arrayText{text: old, start: array.Start, end: array.End - 1}
+	if n > 0 {
+		last := lines[fmt.Sprintf("%s[%d]", key, n-1)]
+		a.last, a.comma = &last, comma(old, last.End)
+	}
+	return a.insert(rule)
+}
+
+// arrayText is an array in a text.
+type arrayText struct {
+	text       []byte
+	start, end int               // of its brackets
+	last       *stricttoml.Place // its last element, nil if it is empty
+	comma      int               // behind the last element's comma, 0 if it has none
+}
+
+// comma returns where the comma behind an element ends, 0 if there is none.
+func comma(text []byte, at int) int {
+	for ; at < len(text); at++ {
+		switch text[at] {
+		case ' ', '\t', '\r', '\n':
+		case '#':
+			if end := bytes.IndexByte(text[at:], '\n'); end >= 0 {
+				at += end
+			}
+		case ',':
+			return at + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// insert puts an element behind the last. An array whose closing bracket has a
+// line of its own gets a line more, another one stays on its line; a comma
+// stands behind the new element if it stands behind the last.
+func (a *arrayText) insert(element string) []byte {
+	closing := lineStart(a.text, a.end)
+	ownLine := closing > a.start && blank(a.text[closing:a.end])
+	switch {
+	case a.last == nil && ownLine:
+		return splice(a.text, closing, a.indent(closing)+element+","+eol(a.text, a.start))
+	case a.last == nil:
+		return splice(a.text, a.end, element+string(a.text[a.start+1:a.end]))
+	case ownLine && a.comma > 0:
+		return splice(a.text, closing, a.indent(closing)+element+","+eol(a.text, a.start))
+	case ownLine:
+		next := splice(a.text, closing, a.indent(closing)+element+eol(a.text, a.start))
+		return splice(next, a.last.End, ",")
+	case a.comma > 0:
+		return splice(a.text, a.comma, a.gap()+element+",")
+	}
+	return splice(a.text, a.last.End, ","+a.gap()+element)
+}
+
+// gap is what stands before an element whose array does not end on a line of
+// its own: what stands before the last element, or a blank.
+func (a *arrayText) gap() string {
+	at := lineStart(a.text, a.last.Start)
+	if at > a.start && blank(a.text[at:a.last.Start]) {
+		return eol(a.text, a.start) + string(a.text[at:a.last.Start])
+	}
+	return " "
+}
+
+// indent is what stands before an element on its own line; closing is where
+// the line of the closing bracket begins.
+func (a *arrayText) indent(closing int) string {
+	if a.last != nil {
+		at := lineStart(a.text, a.last.Start)
+		if at > a.start && blank(a.text[at:a.last.Start]) {
+			return string(a.text[at:a.last.Start])
+		}
+	}
+	return string(a.text[closing:a.end]) + "  "
+}
+
+// insertKey adds a list that the file does not have: behind the last key that
+// is in no table, since a key behind a table's header belongs to the table.
+func insertKey(old []byte, lines stricttoml.Lines, key, rule string) []byte {
+	end := eol(old, 0)
+	text := key + " = [" + end + "  " + rule + "," + end + "]" + end
+	at := newKeyAt(old, lines)
+	switch before := bytes.TrimPrefix(old[:at], []byte(mark)); {
+	case len(before) == 0:
+	case !bytes.HasSuffix(before, []byte("\n")):
+		text = end + end + text
+	case !blank(before[lineStart(before, len(before)-1):]):
+		text = end + text
+	}
+	if after := old[at:]; len(after) > 0 && !blank(after[:lineEnd(after, 0)]) {
+		text += end
+	}
+	return splice(old, at, text)
+}
+
+// newKeyAt is where a new key outside all tables may stand: at the beginning
+// of a line or at the end of the file.
+func newKeyAt(text []byte, lines stricttoml.Lines) int {
+	if last := lines[""].End; last > 0 {
+		return lineEnd(text, last)
+	}
+	first := len(text)
+	for path, at := range lines {
+		if path != "" {
+			first = min(first, at.Start)
+		}
+	}
+	if first == len(text) {
+		return first
+	}
+	return aboveComment(text, lineStart(text, first))
+}
+
+// aboveComment is where the comment begins that ends at a line; the line
+// itself if there is none, or if the text begins with it: then it is about the
+// whole file.
+func aboveComment(text []byte, line int) int {
+	at := line
+	for at > 0 {
+		above := lineStart(text, at-1)
+		if !bytes.HasPrefix(bytes.TrimSpace(text[above:at]), []byte("#")) {
+			return at
+		}
+		at = above
+	}
+	if bytes.HasPrefix(text, []byte(mark)) && line == 0 {
+		return len(mark)
+	}
+	return line
+}
+
+// mark is the byte order mark, which may only stand at the beginning.
+const mark = "\ufeff"
+
+// lineStart returns where the line of a byte begins.
+func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
+
+// lineEnd returns where the line of a byte ends, its line end included.
+func lineEnd(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
+
+// eol is how lines end behind a place of the text, or before it.
+func eol(text []byte, at int) string {
+	end := lineEnd(text, at)
+	if end == at || text[end-1] != '\n' {
+		end = lineEnd(text, 0)
+	}
+	if strings.HasSuffix(string(text[:end]), "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
+// splice puts text into another.
+func splice(text []byte, at int, insert string) []byte {
+	out := make([]byte, 0, len(text)+len(insert))
+	out = append(out, text[:at]...)
+	out = append(out, insert...)
+	return append(out, text[at:]...)
+}
