@@ -259,6 +259,8 @@ func (e *evaluation) readLine(t tool) error {
 	case len(line) > shell.MaxLine:
 		return fmt.Errorf("the command line of %s is longer than %d bytes: write what it holds into a file first", e.use.Tool, shell.MaxLine)
 	}
+	v := e.input[unsandboxed]
+	e.outsideSandbox = v != nil && v != false
 	e.facts = shell.Analyze(line, shell.Options{
 		Dir:       e.dir,
 		Home:      e.policy.Place.Home,

@@ -28,46 +28,113 @@ type evaluation struct {
 	edits       []edit   // for a mode that allows edits: what each command writes
 	guards      []string // the policy's guarded files, links followed
 	trims       bool     // blanks stand around the path that a file tool is asked for
+	// outsideSandbox: the tool use asks to run outside the sandbox.
+	outsideSandbox bool
+	forbidden      string // why the ceiling forbids the line
 	// inside is the directory last found to lie in the workspace.
 	inside string
 }
 
 // answer is what a layer says to an action. Without a behavior it says
-// nothing.
+// nothing. Most answers are looked at once and dropped, so it is small enough
+// for registers, and evaluation.why puts into words only the one that decides.
 type answer struct {
 	behavior Behavior
 	layer    Layer
+	grounds  grounds
 	rule     cause
-	reason   string
-	named    bool // the rule's text ends the reason: it is put there by whoever reads it
-	held     bool // an ask that no later layer lifts
-	whole    bool // it is about the tool use as a whole, not about one action
 }
 
-// cause is the rule behind an answer.
+// grounds is why a layer answers as it does.
+type grounds uint8
+
+const (
+	noGrounds     grounds = iota
+	agentPaused           // the session is paused
+	catastrophic          // evaluation.catastrophe
+	overCeiling           // evaluation.forbidden
+	guardsFile            // a guarded file would change
+	noSandbox             // it asks to run outside the sandbox
+	forPerson             // it is itself a question
+	deniedBy              // a rule
+	askedBy               // a rule
+	allowedBy             // a rule
+	allowedForNow         // a rule of the session
+	mayCover              // the rule may be about the action
+	onlyReading           // mode plan
+	allowedByMode         // the mode
+	notListed             // the allow list does not name it
+	nothingToAsk          // there is no action
+	needsNoRule           // it counts as listed
+	neverRun              // tier 3
+	isHarmless            // its tier, or a read inside the workspace
+	notAllowed            // nothing speaks for it
+)
+
+// held reports whether the answer is an ask that no later layer lifts.
+func (a answer) held() bool {
+	switch a.grounds {
+	case guardsFile, noSandbox, forPerson:
+		return true
+	case mayCover:
+		return a.rule.list() == patterns.Deny
+	}
+	return false
+}
+
+// whole reports whether the answer is about the tool use as a whole, not about
+// one action.
+func (a answer) whole() bool {
+	return a.grounds == agentPaused || a.grounds == catastrophic || a.grounds == overCeiling
+}
+
+// cause is the rule behind an answer: one of a list, or a granular one.
 type cause struct {
-	text    string
-	source  patterns.Source
-	message string // the words that the rule has for the model
+	listed   *patterns.Rule
+	granular *patterns.Granular
 }
 
-func because(r *patterns.Rule) cause {
-	return cause{text: r.String(), source: r.Source()}
-}
+func because(r *patterns.Rule) cause      { return cause{listed: r} }
+func granular(g *patterns.Granular) cause { return cause{granular: g} }
+func (c cause) given() bool               { return c != cause{} }
 
-func (a answer) given() bool { return a.behavior != 0 }
-
-// why is the reason in words.
-func (a *answer) why() string {
-	return a.reason + a.ruleNamed()
-}
-
-func (a *answer) ruleNamed() string {
-	if a.named {
-		return a.rule.text
+func (c cause) text() string {
+	switch {
+	case c.listed != nil:
+		return c.listed.String()
+	case c.granular != nil:
+		return c.granular.String()
 	}
 	return ""
 }
+
+func (c cause) source() patterns.Source {
+	switch {
+	case c.listed != nil:
+		return c.listed.Source()
+	case c.granular != nil:
+		return c.granular.Source
+	}
+	return patterns.Source{}
+}
+
+// list is the list that the rule stands in, or the answer that it gives.
+func (c cause) list() patterns.List {
+	if c.granular != nil {
+		return c.granular.Action()
+	}
+	return c.listed.List()
+}
+
+// message is the words that the rule has for the model.
+func (c cause) message() string {
+	if c.granular != nil {
+		return c.granular.Message()
+	}
+	return ""
+}
+
+func (a answer) given() bool { return a.behavior != 0 }
 
 // Evaluate decides a tool use. It has no effects and no input but its
 // arguments: env has the only calls out. A nil session has no rules; a nil tr
@@ -154,7 +221,7 @@ func (e *evaluation) verdict() (answer, int) {
 
 // personal is the ask for a tool use that is itself a question. Nothing but
 // the person's answer lifts it.
-var personal = answer{behavior: Ask, layer: LayerDefault, held: true, reason: "it is for a person to answer"}
+var personal = answer{behavior: Ask, layer: LayerDefault, grounds: forPerson}
 
 // speaksFor reports whether the allow of act i names a decision better than
 // that of act j: a command does, better than what is done beside it.
@@ -170,7 +237,7 @@ func (e *evaluation) asksPerson() bool {
 // idle is the decision about a line that runs, writes and fetches nothing:
 // every one of its actions is free.
 func (e *evaluation) idle() Decision {
-	return e.decision(answer{behavior: Allow, layer: LayerDefault, reason: "nothing in it needs an answer"}, 0)
+	return e.decision(answer{behavior: Allow, layer: LayerDefault, grounds: nothingToAsk}, 0)
 }
 
 // hardLayers are the layers with hard denies, in order.
@@ -182,6 +249,9 @@ var hardLayers = [...]Layer{
 // returns the first held ask, which may be empty.
 func (e *evaluation) hard() (held answer, at int, denied bool) {
 	for _, layer := range hardLayers {
+		if e.silent(layer) {
+			continue
+		}
 		if a := e.wall(layer); a.given() {
 			return a, 0, true
 		}
@@ -197,33 +267,49 @@ func (e *evaluation) hard() (held answer, at int, denied bool) {
 	return held, at, false
 }
 
+// silent reports whether a layer has no hard deny for any action, so that it
+// need not be asked about each.
+func (e *evaluation) silent(layer Layer) bool {
+	switch layer {
+	case LayerSessionDeny:
+		return e.said.deny.Len() == 0
+	case LayerDenyList:
+		return e.policy.Deny.Len() == 0
+	case LayerMode:
+		return !e.traits.ReadOnly
+	case LayerRules:
+		return len(e.policy.Rules) == 0
+	}
+	return false
+}
+
 // wall returns a layer's hard deny of the tool use as a whole.
 func (e *evaluation) wall(layer Layer) answer {
 	switch layer {
 	case LayerGuard:
-		if why := e.guard(); why != "" {
-			return answer{behavior: Deny, layer: layer, reason: why, whole: true}
+		if why := e.guard(); why != noGrounds {
+			return answer{behavior: Deny, layer: layer, grounds: why}
 		}
 	case LayerAllowList:
 		if e.ceiling == nil || e.facts == nil {
 			break
 		}
-		if why := e.ceiling.Forbid(e.facts.Source, e.facts); why != "" {
-			return answer{behavior: Deny, layer: layer, reason: why, whole: true}
+		if e.forbidden = e.ceiling.Forbid(e.facts.Source, e.facts); e.forbidden != "" {
+			return answer{behavior: Deny, layer: layer, grounds: overCeiling}
 		}
 	}
 	return answer{}
 }
 
 // guard returns why a tool use is refused before any rule is looked at.
-func (e *evaluation) guard() string {
-	if e.said.paused {
-		return "the agent is paused: " + e.said.reason
+func (e *evaluation) guard() grounds {
+	switch {
+	case e.said.paused:
+		return agentPaused
+	case e.catastrophe != "":
+		return catastrophic
 	}
-	if e.catastrophe == "" {
-		return ""
-	}
-	return "catastrophic command: " + e.catastrophe
+	return noGrounds
 }
 
 // hardOne returns a layer's hard deny of one action, or its held ask.
@@ -246,14 +332,11 @@ func (e *evaluation) hardOne(layer Layer, i int) answer {
 // guardOne holds what only a person may let through.
 func (e *evaluation) guardOne(i int) answer {
 	a := &e.acts[i]
-	if name := e.guarded(a); name != "" {
-		return answer{
-			behavior: Ask, layer: LayerGuard, held: true,
-			reason: "it changes " + name + ", which decides what the agent may do",
-		}
+	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: guardsFile}
 	}
-	if v, ok := e.input[unsandboxed]; i == 0 && e.facts != nil && ok && v != nil && v != false {
-		return answer{behavior: Ask, layer: LayerGuard, held: true, reason: "it asks to run outside the sandbox"}
+	if i == 0 && e.facts != nil && e.outsideSandbox {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: noSandbox}
 	}
 	return answer{}
 }
@@ -263,19 +346,16 @@ func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
 	rule, m := e.possible(set, i, patterns.Query{})
 	switch m {
 	case patterns.Yes:
-		return answer{behavior: Deny, layer: layer, rule: because(rule), reason: "denied by rule ", named: true}
+		return answer{behavior: Deny, layer: layer, rule: because(rule), grounds: deniedBy}
 	case patterns.Maybe:
-		return e.mayBe(layer, because(rule), "deny", i)
+		return mayBe(layer, because(rule))
 	}
 	return answer{}
 }
 
 // mayBe is the ask for an action that a rule may be about.
-func (e *evaluation) mayBe(layer Layer, rule cause, list string, i int) answer {
-	return answer{
-		behavior: Ask, layer: layer, rule: rule, held: list == "deny",
-		reason: fmt.Sprintf("it may be covered by %s rule %s: %s", list, rule.text, e.acts[i].doubt()),
-	}
+func mayBe(layer Layer, rule cause) answer {
+	return answer{behavior: Ask, layer: layer, rule: rule, grounds: mayCover}
 }
 
 // planned denies what mode plan does not let through.
@@ -296,10 +376,7 @@ func (e *evaluation) planned(i int) answer {
 			return answer{}
 		}
 	}
-	return answer{
-		behavior: Deny, layer: LayerMode,
-		reason: "plan mode: only reading, fetching and read-only commands are allowed",
-	}
+	return answer{behavior: Deny, layer: LayerMode, grounds: onlyReading}
 }
 
 // ruledOut looks for an action among the granular denies.
@@ -311,18 +388,14 @@ func (e *evaluation) ruledOut(i int) answer {
 		}
 		switch e.meets(g, i) {
 		case patterns.Yes:
-			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), reason: "denied by rule ", named: true}
+			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), grounds: deniedBy}
 		case patterns.Maybe:
 			if !maybe.given() {
-				maybe = e.mayBe(LayerRules, granular(g), "deny", i)
+				maybe = mayBe(LayerRules, granular(g))
 			}
 		}
 	}
 	return maybe
-}
-
-func granular(g *patterns.Granular) cause {
-	return cause{text: g.String(), source: g.Source, message: g.Message()}
 }
 
 // first returns the answer of the first layer that has one for an action, for
@@ -379,7 +452,7 @@ func (e *evaluation) sessionAllow(i int) answer {
 	if rule == nil {
 		return answer{}
 	}
-	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), reason: "allowed for this session by ", named: true}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), grounds: allowedForNow}
 }
 
 // gate is the allow list. It only ever stops an action; a match is no answer,
@@ -402,7 +475,7 @@ func (e *evaluation) gate(i int) (answer, listing) {
 	if unlisted == 0 {
 		return answer{}, listing{}
 	}
-	return answer{behavior: unlisted, layer: LayerAllowList, reason: "Not in allow list: " + a.describe() + e.unprovenBy(a)}, listing{}
+	return answer{behavior: unlisted, layer: LayerAllowList, grounds: notListed}, listing{}
 }
 
 // unprovenBy says why a rule that seems to name the action does not prove it.
@@ -443,9 +516,9 @@ func (e *evaluation) askList(i int, firm bool) answer {
 	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.strict(i)})
 	switch {
 	case m == patterns.Yes:
-		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), reason: "asked by rule ", named: true}
+		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), grounds: askedBy}
 	case m == patterns.Maybe && !firm:
-		return e.mayBe(LayerAskList, because(rule), "ask", i)
+		return mayBe(LayerAskList, because(rule))
 	}
 	return answer{}
 }
@@ -459,11 +532,11 @@ func (e *evaluation) rules(i int, firm bool) answer {
 		}
 		switch {
 		case g.Action() == patterns.Ask && m == patterns.Maybe:
-			return e.mayBe(LayerRules, granular(g), "ask", i)
+			return mayBe(LayerRules, granular(g))
 		case g.Action() == patterns.Ask:
-			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), reason: "asked by rule ", named: true}
+			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), grounds: askedBy}
 		case g.Action() == patterns.Allow && m == patterns.Yes && e.proves(g, i):
-			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), reason: "allowed by rule ", named: true}
+			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), grounds: allowedBy}
 		}
 	}
 	return answer{}
@@ -482,15 +555,15 @@ func (e *evaluation) fallback(i int, l listing) answer {
 	a := &e.acts[i]
 	switch {
 	case l.yes && l.rule != nil:
-		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), reason: "allowed by rule ", named: true}
+		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), grounds: allowedBy}
 	case l.yes:
-		return answer{behavior: Allow, layer: LayerDefault, reason: "it needs no rule"}
+		return answer{behavior: Allow, layer: LayerDefault, grounds: needsNoRule}
 	case e.strict(i):
-		return answer{behavior: Deny, layer: LayerDefault, reason: "tier 3: " + a.why + "; it is never run without a rule that names it"}
+		return answer{behavior: Deny, layer: LayerDefault, grounds: neverRun}
 	case a.harmless(e.policy.RiskOff):
-		return answer{behavior: Allow, layer: LayerDefault, reason: a.harmlessBy()}
+		return answer{behavior: Allow, layer: LayerDefault, grounds: isHarmless}
 	}
-	return answer{behavior: Ask, layer: LayerDefault, reason: a.unapproved(e.policy.RiskOff)}
+	return answer{behavior: Ask, layer: LayerDefault, grounds: notAllowed}
 }
 
 // harmless reports whether an action that no rule names may go through by its

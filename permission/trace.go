@@ -45,10 +45,11 @@ type Step struct {
 	Reason   string
 }
 
-func step(a answer) Step {
+// stepOf is what a layer said to act i.
+func (e *evaluation) stepOf(a answer, i int) Step {
 	return Step{
-		Layer: a.layer, Rule: a.rule.text, Source: a.rule.source,
-		Behavior: a.behavior, Held: a.held, Reason: a.why(),
+		Layer: a.layer, Rule: a.rule.text(), Source: a.rule.source(),
+		Behavior: a.behavior, Held: a.held(), Reason: e.why(a, i),
 	}
 }
 
@@ -59,7 +60,7 @@ func (tr *Trace) fill(e *evaluation) {
 	}
 	for _, layer := range hardLayers {
 		if a := e.wall(layer); a.given() {
-			tr.Wall = step(a)
+			tr.Wall = e.stepOf(a, 0)
 			break
 		}
 	}
@@ -120,26 +121,26 @@ func (s *Step) hard() bool {
 // step returns what one layer says to an action, hard answers first.
 func (e *evaluation) step(layer Layer, i int) Step {
 	if a := e.hardOne(layer, i); a.given() {
-		return step(a)
+		return e.stepOf(a, i)
 	}
 	if e.asksPerson() {
 		if layer == LayerDefault {
-			return step(personal)
+			return e.stepOf(personal, i)
 		}
 		return Step{}
 	}
 	_, listed := e.gate(i)
 	switch layer {
 	case LayerSessionAllow:
-		return step(e.sessionAllow(i))
+		return e.stepOf(e.sessionAllow(i), i)
 	case LayerMode:
-		return step(e.mode(i))
+		return e.stepOf(e.mode(i), i)
 	case LayerAllowList:
 		return e.gateStep(i)
 	case LayerAskList:
-		return step(e.askList(i, e.firm(i, listed)))
+		return e.stepOf(e.askList(i, e.firm(i, listed)), i)
 	case LayerRules:
-		return step(e.rules(i, e.firm(i, listed)))
+		return e.stepOf(e.rules(i, e.firm(i, listed)), i)
 	case LayerDefault:
 		return e.lastStep(i)
 	}
@@ -152,9 +153,9 @@ func (e *evaluation) gateStep(i int) Step {
 	a, listed := e.gate(i)
 	if !a.given() && listed.rule != nil {
 		rule := because(listed.rule)
-		return Step{Layer: LayerAllowList, Rule: rule.text, Source: rule.source, Reason: "it is on the allow list"}
+		return Step{Layer: LayerAllowList, Rule: rule.text(), Source: rule.source(), Reason: "it is on the allow list"}
 	}
-	return step(a)
+	return e.stepOf(a, i)
 }
 
 func (e *evaluation) lastStep(i int) Step {
@@ -162,7 +163,7 @@ func (e *evaluation) lastStep(i int) Step {
 		return Step{Layer: LayerDefault, Reason: "it needs no answer"}
 	}
 	_, listed := e.gate(i)
-	return step(e.fallback(i, listed))
+	return e.stepOf(e.fallback(i, listed), i)
 }
 
 // nearMiss finds the allow rule that came nearest to covering an action.

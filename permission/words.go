@@ -15,49 +15,57 @@ const maxShown = 400
 
 // describe says in words what an action does: "run npm install".
 func (a *act) describe() string {
+	var room [maxShown]byte
+	return string(a.appendTo(room[:0]))
+}
+
+// appendTo appends what describe says.
+func (a *act) appendTo(b []byte) []byte {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
-		return "run " + shown(a.does.Words...)
+		return appendShown(append(b, "run "...), a.does.Words)
 	case patterns.ReadPath:
-		return "read " + shown(a.does.Path)
+		return appendShown(append(b, "read "...), []shell.Word{a.does.Path})
 	case patterns.WritePath:
-		return "write " + shown(a.does.Path)
+		return appendShown(append(b, "write "...), []shell.Word{a.does.Path})
 	case patterns.FetchURL:
-		return "fetch " + shown(a.does.Path)
+		return appendShown(append(b, "fetch "...), []shell.Word{a.does.Path})
 	case patterns.Hidden:
 		if a.does != nil && a.does.Reason != "" {
-			return "do what cannot be read: " + a.does.Reason
+			return append(append(b, "do what cannot be read: "...), a.does.Reason...)
 		}
-		return "use " + a.sub.Tool
+	case patterns.UseTool:
+		if a.sub.Name != "" {
+			b = append(append(append(b, "use "...), a.sub.Tool...), '(')
+			return append(cut(append(b, a.sub.Name...), len(b)), ')')
+		}
 	}
-	if a.sub.Name != "" {
-		return fmt.Sprintf("use %s(%s)", a.sub.Tool, cut(a.sub.Name))
-	}
-	return "use " + a.sub.Tool
+	return append(append(b, "use "...), a.sub.Tool...)
 }
 
-// shown writes words for a person: an ellipsis stands for what is not known,
-// and what is left out is said.
-func shown(words ...shell.Word) string {
-	var b strings.Builder
-	for i, w := range words {
+// appendShown writes words for a person: an ellipsis stands for what is not
+// known, and what is left out is said.
+func appendShown(b []byte, words []shell.Word) []byte {
+	from := len(b)
+	for i := range words {
 		if i > 0 {
-			b.WriteByte(' ')
+			b = append(b, ' ')
 		}
-		b.WriteString(w.Filled("…"))
+		b = append(b, words[i].Filled("…")...)
 	}
-	return cut(b.String())
+	return cut(b, from)
 }
 
-func cut(s string) string {
-	if len(s) <= maxShown {
-		return s
+// cut shortens the text of b that begins at from.
+func cut(b []byte, from int) []byte {
+	if len(b)-from <= maxShown {
+		return b
 	}
-	at := maxShown
-	for !utf8.RuneStart(s[at]) {
+	at := from + maxShown
+	for !utf8.RuneStart(b[at]) {
 		at--
 	}
-	return fmt.Sprintf("%s… (%d bytes more)", s[:at], len(s)-at)
+	return fmt.Appendf(b[:at], "… (%d bytes more)", len(b)-at)
 }
 
 // doubt says why a rule is only possibly about an action.
@@ -88,10 +96,10 @@ func (e *evaluation) decision(a answer, i int) Decision {
 	d := Decision{
 		Behavior:   a.behavior,
 		Layer:      a.layer,
-		Rule:       a.rule.text,
-		RuleSource: a.rule.source,
+		Rule:       a.rule.text(),
+		RuleSource: a.rule.source(),
 		Reason:     e.reason(a, i),
-		Held:       a.held && a.behavior == Ask,
+		Held:       a.behavior == Ask && a.held(),
 		Interrupt:  e.said.paused,
 		Risk:       e.class(),
 		Question:   e.use.Tool == askQuestion,
@@ -104,17 +112,78 @@ func (e *evaluation) decision(a answer, i int) Decision {
 	default:
 		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)
 	}
-	if a.rule.message != "" && a.behavior != Allow {
-		d.Message = a.rule.message
+	if message := a.rule.message(); message != "" && a.behavior != Allow {
+		d.Message = message
 	}
 	return d
 }
 
+// reason is why answer a about act i decides, for a person.
 func (e *evaluation) reason(a answer, i int) string {
-	if a.whole || i >= len(e.acts) || a.layer == LayerAllowList {
-		return a.why()
+	if a.whole() || i >= len(e.acts) || a.layer == LayerAllowList {
+		return e.why(a, i)
 	}
-	return a.reason + a.ruleNamed() + ": " + e.acts[i].describe()
+	var room [maxShown]byte
+	b := append(e.appendWhy(room[:0], a, i), ": "...)
+	return string(e.acts[i].appendTo(b))
+}
+
+// why puts the grounds of an answer to act i into words.
+func (e *evaluation) why(a answer, i int) string {
+	var room [maxShown]byte
+	return string(e.appendWhy(room[:0], a, i))
+}
+
+// appendWhy appends what why says.
+func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
+	b = append(b, fixedWords[a.grounds]...)
+	switch a.grounds {
+	case agentPaused:
+		return append(b, e.said.reason...)
+	case catastrophic:
+		return append(b, e.catastrophe...)
+	case overCeiling:
+		return append(b, e.forbidden...)
+	case allowedByMode:
+		return append(b, e.policy.Mode.String()...)
+	case deniedBy, askedBy, allowedBy, allowedForNow:
+		return append(b, a.rule.text()...)
+	case mayCover:
+		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
+	case guardsFile:
+		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
+	case notListed:
+		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
+	case neverRun:
+		return fmt.Appendf(b, "%s; it is never run without a rule that names it", e.acts[i].why)
+	case isHarmless:
+		return append(b, e.acts[i].harmlessBy()...)
+	case notAllowed:
+		return append(b, e.acts[i].unapproved(e.policy.RiskOff)...)
+	}
+	return b
+}
+
+// fixedWords are the words of grounds that are always the same, or how they
+// begin.
+var fixedWords = [...]string{
+	agentPaused:   "the agent is paused: ",
+	catastrophic:  "catastrophic command: ",
+	guardsFile:    "it changes ",
+	noSandbox:     "it asks to run outside the sandbox",
+	forPerson:     "it is for a person to answer",
+	deniedBy:      "denied by rule ",
+	askedBy:       "asked by rule ",
+	allowedBy:     "allowed by rule ",
+	allowedForNow: "allowed for this session by ",
+	mayCover:      "it may be covered by ",
+	onlyReading:   "plan mode: only reading, fetching and read-only commands are allowed",
+	allowedByMode: "allowed by mode ",
+	notListed:     "Not in allow list: ",
+	nothingToAsk:  "nothing in it needs an answer",
+	needsNoRule:   "it needs no rule",
+	neverRun:      "tier 3: ",
+	notAllowed:    "",
 }
 
 // maxSpots is how many opaque spots a message tells the model of.
@@ -124,10 +193,10 @@ const maxSpots = 5
 // is, and the form that would be clear. Where a rule denies for certain, only
 // what belongs to the act i that it denies can be of help.
 func (e *evaluation) rewrites(a answer, i int) string {
-	if a.whole {
+	if a.whole() {
 		return ""
 	}
-	text := ""
+	text, why := "", e.why(a, i)
 	seen := map[string]bool{}
 	for j := range e.acts {
 		does := e.acts[j].does
@@ -138,7 +207,7 @@ func (e *evaluation) rewrites(a answer, i int) string {
 		if len(seen) > maxSpots {
 			return text + ". More of it cannot be read"
 		}
-		if !strings.Contains(a.why(), does.Reason) && i != j {
+		if !strings.Contains(why, does.Reason) && i != j {
 			text += ". It cannot be read: " + does.Reason
 		}
 		text += ". Instead: " + does.Rewrite
@@ -152,7 +221,7 @@ func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	if j == i || e.acts[j].parent == i {
 		return true
 	}
-	if a.behavior == Deny && a.rule.text != "" {
+	if a.behavior == Deny && a.rule.given() {
 		return false
 	}
 	for _, layer := range hardLayers {
@@ -199,7 +268,7 @@ func (e *evaluation) unapproved(held bool) []Part {
 		if !a.given() {
 			continue
 		}
-		part := Part{Action: e.acts[i].describe(), Reason: a.why()}
+		part := Part{Action: e.acts[i].describe(), Reason: e.why(a, i)}
 		if seen[part] {
 			continue
 		}
