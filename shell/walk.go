@@ -14,6 +14,9 @@ type walker struct {
 	opt   Options
 	facts *Facts
 	unit  *unit
+	// from and to are the place of the statement that is walked, in the command
+	// line itself: that of an action which has none of its own.
+	from, to int
 	// parent is the action that runs the text that is being walked, -1 for the
 	// line itself.
 	parent int
@@ -60,6 +63,9 @@ func (w *walker) add(a Action) int {
 	if len(w.facts.Actions) >= maxActions {
 		panic("the line has too many parts")
 	}
+	if a.Pos == a.End {
+		a.Pos, a.End = w.from, w.to
+	}
 	w.facts.Actions = append(w.facts.Actions, a)
 	return len(w.facts.Actions) - 1
 }
@@ -105,6 +111,10 @@ func (w *walker) block(list []*syntax.Stmt, s *scope) outcome {
 }
 
 func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
+	if w.unit.outer == nil {
+		defer func(from, to int) { w.from, w.to = from, to }(w.from, w.to)
+		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
+	}
 	w.redirects(st.Redirs, s)
 	if st.Coprocess || st.Disown {
 		w.odd("a background command of another shell", "use &")
