@@ -54,6 +54,9 @@ const policyFile = "agent-wrapper.toml"
 
 // protects reports whether a write goes to a protected path.
 func (e *evaluation) protects(a *act) bool {
+	if a.does != nil && a.does.Unnamed {
+		return false
+	}
 	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
 		if named(form, protectedPaths, true) {
@@ -79,7 +82,7 @@ func (a *act) wholeTree() bool { return a.does.Recursive && (a.does.Purpose || a
 // guarded returns what a write would change that decides what the agent may
 // do, "" if nothing.
 func (e *evaluation) guarded(a *act) string {
-	if a.sub.Kind != patterns.WritePath {
+	if a.sub.Kind != patterns.WritePath || a.does != nil && a.does.Unnamed {
 		return ""
 	}
 	tree := a.wholeTree()

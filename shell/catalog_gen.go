@@ -189,1417 +189,1417 @@ func builtin(name string) *Program {
 		return &programs[89]
 	case "aws":
 		return &programs[90]
-	case "b2sum":
-		return &programs[91]
-	case "md5sum":
-		return &programs[92]
-	case "sha1sum":
-		return &programs[93]
-	case "sha224sum":
-		return &programs[94]
-	case "sha256sum":
-		return &programs[95]
-	case "sha384sum":
-		return &programs[96]
-	case "sha512sum":
-		return &programs[97]
-	case "shasum":
-		return &programs[98]
-	case "md5":
-		return &programs[99]
-	case "base64":
-		return &programs[100]
-	case "base32":
-		return &programs[101]
-	case "basenc":
-		return &programs[102]
-	case "basename":
-		return &programs[103]
-	case "bash":
-		return &programs[104]
-	case "sh":
-		return &programs[105]
-	case "dash":
-		return &programs[106]
-	case "ash":
-		return &programs[107]
-	case "zsh":
-		return &programs[108]
-	case "ksh":
-		return &programs[109]
-	case "mksh":
-		return &programs[110]
-	case "ksh93":
-		return &programs[111]
-	case "rbash":
-		return &programs[112]
-	case "rzsh":
-		return &programs[113]
-	case "yash":
-		return &programs[114]
-	case "posh":
-		return &programs[115]
-	case "bat":
-		return &programs[116]
-	case "batcat":
-		return &programs[117]
-	case "bats":
-		return &programs[118]
-	case "bc":
-		return &programs[119]
-	case "dc":
-		return &programs[120]
-	case "bg":
-		return &programs[121]
-	case "fg":
-		return &programs[122]
-	case "bind":
-		return &programs[123]
-	case "biome":
-		return &programs[124]
-	case "rome":
-		return &programs[125]
-	case "oxlint":
-		return &programs[126]
-	case "oxfmt":
-		return &programs[127]
-	case "dprint":
-		return &programs[128]
-	case "stylelint":
-		return &programs[129]
-	case "standardjs":
-		return &programs[130]
-	case "tslint":
-		return &programs[131]
-	case "jshint":
-		return &programs[132]
-	case "jscs":
-		return &programs[133]
-	case "csslint":
-		return &programs[134]
-	case "htmlhint":
-		return &programs[135]
-	case "markdownlint":
-		return &programs[136]
-	case "markdownlint-cli2":
-		return &programs[137]
-	case "remark":
-		return &programs[138]
-	case "alex":
-		return &programs[139]
-	case "textlint":
-		return &programs[140]
-	case "cspell":
-		return &programs[141]
-	case "knip":
-		return &programs[142]
-	case "depcheck":
-		return &programs[143]
-	case "madge":
-		return &programs[144]
-	case "dependency-cruiser":
-		return &programs[145]
-	case "depcruise":
-		return &programs[146]
-	case "npm-check":
-		return &programs[147]
-	case "npm-check-updates":
-		return &programs[148]
-	case "ncu":
-		return &programs[149]
-	case "size-limit":
-		return &programs[150]
-	case "bundlesize":
-		return &programs[151]
-	case "publint":
-		return &programs[152]
-	case "attw":
-		return &programs[153]
-	case "syncpack":
-		return &programs[154]
-	case "sort-package-json":
-		return &programs[155]
-	case "commitlint":
-		return &programs[156]
-	case "ls-lint":
-		return &programs[157]
-	case "secretlint":
-		return &programs[158]
-	case "sherif":
-		return &programs[159]
-	case "typedoc":
-		return &programs[160]
-	case "api-extractor":
-		return &programs[161]
-	case "license-checker":
-		return &programs[162]
-	case "tsd":
-		return &programs[163]
-	case "type-coverage":
-		return &programs[164]
-	case "ts-prune":
-		return &programs[165]
-	case "unimported":
-		return &programs[166]
-	case "sql-formatter":
-		return &programs[167]
-	case "svgo":
-		return &programs[168]
-	case "lint-staged":
-		return &programs[169]
-	case "taplo":
-		return &programs[170]
-	case "buf-lint":
-		return &programs[171]
-	case "black":
-		return &programs[172]
-	case "isort":
-		return &programs[173]
-	case "autopep8":
-		return &programs[174]
-	case "yapf":
-		return &programs[175]
-	case "autoflake":
-		return &programs[176]
-	case "pyupgrade":
-		return &programs[177]
-	case "add-trailing-comma":
-		return &programs[178]
-	case "docformatter":
-		return &programs[179]
-	case "ssort":
-		return &programs[180]
-	case "usort":
-		return &programs[181]
-	case "blacken-docs":
-		return &programs[182]
-	case "djlint":
-		return &programs[183]
-	case "djhtml":
-		return &programs[184]
-	case "break":
-		return &programs[185]
-	case "continue":
-		return &programs[186]
-	case "shift":
-		return &programs[187]
-	case "logout":
-		return &programs[188]
-	case "brew":
-		return &programs[189]
-	case "buf":
-		return &programs[190]
-	case "builtin":
-		return &programs[191]
-	case "bun":
-		return &programs[192]
-	case "bundle":
-		return &programs[193]
-	case "bundler":
-		return &programs[194]
-	case "bunx":
-		return &programs[195]
-	case "busybox":
-		return &programs[196]
-	case "toybox":
-		return &programs[197]
-	case "bzip2":
-		return &programs[198]
-	case "bunzip2":
-		return &programs[199]
-	case "pbzip2":
-		return &programs[200]
-	case "lbzip2":
-		return &programs[201]
-	case "lzop":
-		return &programs[202]
-	case "lrzip":
-		return &programs[203]
-	case "cProfile":
-		return &programs[204]
-	case "profile":
-		return &programs[205]
-	case "trace":
-		return &programs[206]
-	case "pdb":
-		return &programs[207]
-	case "runpy":
-		return &programs[208]
-	case "doctest":
-		return &programs[209]
-	case "viztracer":
-		return &programs[210]
-	case "kernprof":
-		return &programs[211]
-	case "memray":
-		return &programs[212]
-	case "scalene":
-		return &programs[213]
-	case "pyinstrument":
-		return &programs[214]
-	case "py-spy":
-		return &programs[215]
-	case "debugpy":
-		return &programs[216]
-	case "ipdb":
-		return &programs[217]
-	case "caffeinate":
-		return &programs[218]
-	case "capsh":
-		return &programs[219]
-	case "cargo":
-		return &programs[220]
-	case "cat":
-		return &programs[221]
-	case "catchsegv":
-		return &programs[222]
-	case "fakeroot":
-		return &programs[223]
-	case "eatmydata":
-		return &programs[224]
-	case "dbus-run-session":
-		return &programs[225]
-	case "torsocks":
-		return &programs[226]
-	case "torify":
-		return &programs[227]
-	case "unbuffer":
-		return &programs[228]
-	case "noglob":
-		return &programs[229]
-	case "nocorrect":
-		return &programs[230]
-	case "chronic":
-		return &programs[231]
-	case "ifne":
-		return &programs[232]
-	case "tini":
-		return &programs[233]
-	case "dumb-init":
-		return &programs[234]
-	case "with-contenv":
-		return &programs[235]
-	case "cd":
-		return &programs[236]
-	case "chdir":
-		return &programs[237]
-	case "chcon":
-		return &programs[238]
-	case "chgrp":
-		return &programs[239]
-	case "chmod":
-		return &programs[240]
-	case "chown":
-		return &programs[241]
-	case "chpst":
-		return &programs[242]
-	case "chroot":
-		return &programs[243]
-	case "chrt":
-		return &programs[244]
-	case "cksum":
-		return &programs[245]
-	case "sum":
-		return &programs[246]
-	case "cmake":
-		return &programs[247]
-	case "cmp":
-		return &programs[248]
-	case "colrm":
-		return &programs[249]
-	case "column":
-		return &programs[250]
-	case "comm":
-		return &programs[251]
-	case "command":
-		return &programs[252]
-	case "compgen":
-		return &programs[253]
-	case "complete":
-		return &programs[254]
-	case "compopt":
-		return &programs[255]
-	case "composer":
-		return &programs[256]
-	case "composer.phar":
-		return &programs[257]
-	case "concurrently":
-		return &programs[258]
-	case "conda":
-		return &programs[259]
-	case "mamba":
-		return &programs[260]
-	case "micromamba":
-		return &programs[261]
-	case "convert":
-		return &programs[262]
-	case "magick":
-		return &programs[263]
-	case "mogrify":
-		return &programs[264]
-	case "composite":
-		return &programs[265]
-	case "montage":
-		return &programs[266]
-	case "compare":
-		return &programs[267]
-	case "gm":
-		return &programs[268]
-	case "vips":
-		return &programs[269]
-	case "cwebp":
-		return &programs[270]
-	case "dwebp":
-		return &programs[271]
-	case "pngquant":
-		return &programs[272]
-	case "optipng":
-		return &programs[273]
-	case "jpegoptim":
-		return &programs[274]
-	case "rsvg-convert":
-		return &programs[275]
-	case "inkscape":
-		return &programs[276]
-	case "gs":
-		return &programs[277]
-	case "pdftk":
-		return &programs[278]
-	case "qpdf":
-		return &programs[279]
-	case "pdfunite":
-		return &programs[280]
-	case "wkhtmltopdf":
-		return &programs[281]
-	case "exiftool":
-		return &programs[282]
-	case "sox":
-		return &programs[283]
-	case "lame":
-		return &programs[284]
-	case "flac":
-		return &programs[285]
-	case "opusenc":
-		return &programs[286]
-	case "potrace":
-		return &programs[287]
-	case "dot":
-		return &programs[288]
-	case "neato":
-		return &programs[289]
-	case "plantuml":
-		return &programs[290]
-	case "mmdc":
-		return &programs[291]
-	case "d2":
-		return &programs[292]
-	case "gnuplot":
-		return &programs[293]
-	case "pdflatex":
-		return &programs[294]
-	case "xelatex":
-		return &programs[295]
-	case "lualatex":
-		return &programs[296]
-	case "latex":
-		return &programs[297]
-	case "tex":
-		return &programs[298]
-	case "latexmk":
-		return &programs[299]
-	case "bibtex":
-		return &programs[300]
-	case "biber":
-		return &programs[301]
-	case "makeindex":
-		return &programs[302]
-	case "tectonic":
-		return &programs[303]
-	case "typst":
-		return &programs[304]
-	case "asciidoctor":
-		return &programs[305]
-	case "asciidoc":
-		return &programs[306]
-	case "groff":
-		return &programs[307]
-	case "troff":
-		return &programs[308]
-	case "nroff":
-		return &programs[309]
-	case "soffice":
-		return &programs[310]
-	case "libreoffice":
-		return &programs[311]
-	case "unoconv":
-		return &programs[312]
-	case "calibre":
-		return &programs[313]
-	case "ebook-convert":
-		return &programs[314]
-	case "antiword":
-		return &programs[315]
-	case "catdoc":
-		return &programs[316]
-	case "docx2txt":
-		return &programs[317]
-	case "xlsx2csv":
-		return &programs[318]
-	case "csvtool":
-		return &programs[319]
-	case "openscad":
-		return &programs[320]
-	case "blender":
-		return &programs[321]
-	case "stl2gcode":
-		return &programs[322]
-	case "corepack":
-		return &programs[323]
-	case "coverage":
-		return &programs[324]
-	case "cp":
-		return &programs[325]
-	case "cpack":
-		return &programs[326]
-	case "cpio":
-		return &programs[327]
-	case "crontab":
-		return &programs[328]
-	case "cross-env":
-		return &programs[329]
-	case "cross-env-shell":
-		return &programs[330]
-	case "csh":
-		return &programs[331]
-	case "tcsh":
-		return &programs[332]
-	case "csplit":
-		return &programs[333]
-	case "ctest":
-		return &programs[334]
-	case "curl":
-		return &programs[335]
-	case "cut":
-		return &programs[336]
-	case "cypress":
-		return &programs[337]
-	case "date":
-		return &programs[338]
-	case "dd":
-		return &programs[339]
-	case "declare":
-		return &programs[340]
-	case "typeset":
-		return &programs[341]
-	case "local":
-		return &programs[342]
-	case "readonly":
-		return &programs[343]
-	case "integer":
-		return &programs[344]
-	case "float":
-		return &programs[345]
-	case "delta":
-		return &programs[346]
-	case "difft":
-		return &programs[347]
-	case "difftastic":
-		return &programs[348]
-	case "diff-so-fancy":
-		return &programs[349]
-	case "icdiff":
-		return &programs[350]
-	case "sd":
-		return &programs[351]
-	case "choose":
-		return &programs[352]
-	case "gron":
-		return &programs[353]
-	case "fx":
-		return &programs[354]
-	case "jo":
-		return &programs[355]
-	case "jc":
-		return &programs[356]
-	case "dasel":
-		return &programs[357]
-	case "xsv":
-		return &programs[358]
-	case "qsv":
-		return &programs[359]
-	case "csvcut":
-		return &programs[360]
-	case "csvgrep":
-		return &programs[361]
-	case "csvlook":
-		return &programs[362]
-	case "in2csv":
-		return &programs[363]
-	case "mlr":
-		return &programs[364]
-	case "htmlq":
-		return &programs[365]
-	case "pup":
-		return &programs[366]
-	case "tomlq":
-		return &programs[367]
-	case "gum":
-		return &programs[368]
-	case "glow":
-		return &programs[369]
-	case "grex":
-		return &programs[370]
-	case "tldr":
-		return &programs[371]
-	case "shellspec":
-		return &programs[372]
-	case "actionlint":
-		return &programs[373]
-	case "act":
-		return &programs[374]
-	case "gitleaks":
-		return &programs[375]
-	case "trufflehog":
-		return &programs[376]
-	case "detect-secrets":
-		return &programs[377]
-	case "ctags":
-		return &programs[378]
-	case "cscope":
-		return &programs[379]
-	case "comby":
-		return &programs[380]
-	case "jscodeshift":
-		return &programs[381]
-	case "claude":
-		return &programs[382]
-	case "codex":
-		return &programs[383]
-	case "gemini":
-		return &programs[384]
-	case "aider":
-		return &programs[385]
-	case "llm":
-		return &programs[386]
-	case "ollama":
-		return &programs[387]
-	case "goose":
-		return &programs[388]
-	case "opencode":
-		return &programs[389]
-	case "copilot":
-		return &programs[390]
-	case "lazygit":
-		return &programs[391]
-	case "gitui":
-		return &programs[392]
-	case "tig":
-		return &programs[393]
-	case "watchman":
-		return &programs[394]
-	case "deno":
-		return &programs[395]
-	case "df":
-		return &programs[396]
-	case "diff":
-		return &programs[397]
-	case "colordiff":
-		return &programs[398]
-	case "gdiff":
-		return &programs[399]
-	case "diff3":
-		return &programs[400]
-	case "diffstat":
-		return &programs[401]
-	case "dig":
-		return &programs[402]
-	case "delv":
-		return &programs[403]
-	case "dir":
-		return &programs[404]
-	case "vdir":
-		return &programs[405]
-	case "dircolors":
-		return &programs[406]
-	case "direnv":
-		return &programs[407]
-	case "dirname":
-		return &programs[408]
-	case "dirs":
-		return &programs[409]
-	case "disown":
-		return &programs[410]
-	case "dlv":
-		return &programs[411]
-	case "dmesg":
-		return &programs[412]
-	case "dnf":
-		return &programs[413]
-	case "yum":
-		return &programs[414]
-	case "microdnf":
-		return &programs[415]
-	case "zypper":
-		return &programs[416]
-	case "pacman":
-		return &programs[417]
-	case "yay":
-		return &programs[418]
-	case "paru":
-		return &programs[419]
-	case "apk":
-		return &programs[420]
-	case "emerge":
-		return &programs[421]
-	case "xbps-install":
-		return &programs[422]
-	case "pkg":
-		return &programs[423]
-	case "pkgin":
-		return &programs[424]
-	case "port":
-		return &programs[425]
-	case "snap":
-		return &programs[426]
-	case "flatpak":
-		return &programs[427]
-	case "rpm":
-		return &programs[428]
-	case "rpm-ostree":
-		return &programs[429]
-	case "dnf5":
-		return &programs[430]
-	case "eopkg":
-		return &programs[431]
-	case "swupd":
-		return &programs[432]
-	case "opkg":
-		return &programs[433]
-	case "slackpkg":
-		return &programs[434]
-	case "choco":
-		return &programs[435]
-	case "scoop":
-		return &programs[436]
-	case "winget":
-		return &programs[437]
-	case "nix-env":
-		return &programs[438]
-	case "nix-build":
-		return &programs[439]
-	case "nix-channel":
-		return &programs[440]
-	case "nix-store":
-		return &programs[441]
-	case "nix-instantiate":
-		return &programs[442]
-	case "nix-collect-garbage":
-		return &programs[443]
-	case "home-manager":
-		return &programs[444]
-	case "nixos-rebuild":
-		return &programs[445]
-	case "guix":
-		return &programs[446]
-	case "conan":
-		return &programs[447]
-	case "vcpkg":
-		return &programs[448]
-	case "spack":
-		return &programs[449]
-	case "luarocks":
-		return &programs[450]
-	case "cpan":
-		return &programs[451]
-	case "cpanm":
-		return &programs[452]
-	case "ghcup":
-		return &programs[453]
-	case "sdk":
-		return &programs[454]
-	case "jenv":
-		return &programs[455]
-	case "pyenv":
-		return &programs[456]
-	case "rbenv":
-		return &programs[457]
-	case "goenv":
-		return &programs[458]
-	case "tfenv":
-		return &programs[459]
-	case "chezmoi":
-		return &programs[460]
-	case "stow":
-		return &programs[461]
-	case "doas":
-		return &programs[462]
-	case "docker":
-		return &programs[463]
-	case "podman":
-		return &programs[464]
-	case "nerdctl":
-		return &programs[465]
-	case "finch":
-		return &programs[466]
-	case "docker-compose":
-		return &programs[467]
-	case "podman-compose":
-		return &programs[468]
-	case "dos2unix":
-		return &programs[469]
-	case "unix2dos":
-		return &programs[470]
-	case "mac2unix":
-		return &programs[471]
-	case "dotenv":
-		return &programs[472]
-	case "dotnet":
-		return &programs[473]
-	case "dpkg":
-		return &programs[474]
-	case "dpkg-query":
-		return &programs[475]
-	case "du":
-		return &programs[476]
-	case "echo":
-		return &programs[477]
-	case "ed":
-		return &programs[478]
-	case "red":
-		return &programs[479]
-	case "emulate":
-		return &programs[480]
-	case "enable":
-		return &programs[481]
-	case "entr":
-		return &programs[482]
-	case "env":
-		return &programs[483]
-	case "envsubst":
-		return &programs[484]
-	case "esbuild":
-		return &programs[485]
-	case "eslint":
-		return &programs[486]
-	case "eslint_d":
-		return &programs[487]
-	case "xo":
-		return &programs[488]
-	case "standard":
-		return &programs[489]
-	case "semistandard":
-		return &programs[490]
-	case "ts-standard":
-		return &programs[491]
-	case "eval":
-		return &programs[492]
-	case "exec":
-		return &programs[493]
-	case "exit":
-		return &programs[494]
-	case "return":
-		return &programs[495]
-	case "bye":
-		return &programs[496]
-	case "expand":
-		return &programs[497]
-	case "unexpand":
-		return &programs[498]
-	case "expect":
-		return &programs[499]
-	case "export":
-		return &programs[500]
-	case "expr":
-		return &programs[501]
-	case "eza":
-		return &programs[502]
-	case "exa":
-		return &programs[503]
-	case "lsd":
-		return &programs[504]
-	case "faketime":
-		return &programs[505]
-	case "fc":
-		return &programs[506]
-	case "r":
-		return &programs[507]
-	case "fd":
-		return &programs[508]
-	case "fdfind":
-		return &programs[509]
-	case "ffmpeg":
-		return &programs[510]
-	case "ffprobe":
-		return &programs[511]
-	case "ffplay":
-		return &programs[512]
-	case "file":
-		return &programs[513]
-	case "find":
-		return &programs[514]
-	case "gfind":
-		return &programs[515]
-	case "firejail":
-		return &programs[516]
-	case "fish":
-		return &programs[517]
-	case "flock":
-		return &programs[518]
-	case "fmt":
-		return &programs[519]
-	case "fnm":
-		return &programs[520]
-	case "n":
-		return &programs[521]
-	case "nodenv":
-		return &programs[522]
-	case "volta":
-		return &programs[523]
-	case "nvm":
-		return &programs[524]
-	case "nvs":
-		return &programs[525]
-	case "fold":
-		return &programs[526]
-	case "free":
-		return &programs[527]
-	case "vmstat":
-		return &programs[528]
-	case "iostat":
-		return &programs[529]
-	case "mpstat":
-		return &programs[530]
-	case "slabtop":
-		return &programs[531]
-	case "lscpu":
-		return &programs[532]
-	case "lsmem":
-		return &programs[533]
-	case "lspci":
-		return &programs[534]
-	case "lsusb":
-		return &programs[535]
-	case "lsmod":
-		return &programs[536]
-	case "lsns":
-		return &programs[537]
-	case "lsipc":
-		return &programs[538]
-	case "lslocks":
-		return &programs[539]
-	case "lsb_release":
-		return &programs[540]
-	case "lshw":
-		return &programs[541]
-	case "dmidecode":
-		return &programs[542]
-	case "hwinfo":
-		return &programs[543]
-	case "inxi":
-		return &programs[544]
-	case "sensors":
-		return &programs[545]
-	case "acpi":
-		return &programs[546]
-	case "numastat":
-		return &programs[547]
-	case "nvidia-smi":
-		return &programs[548]
-	case "rocm-smi":
-		return &programs[549]
-	case "getfacl":
-		return &programs[550]
-	case "lsattr":
-		return &programs[551]
-	case "ipcs":
-		return &programs[552]
-	case "last":
-		return &programs[553]
-	case "lastb":
-		return &programs[554]
-	case "lastlog":
-		return &programs[555]
-	case "locale":
-		return &programs[556]
-	case "getcap":
-		return &programs[557]
-	case "getenforce":
-		return &programs[558]
-	case "sestatus":
-		return &programs[559]
-	case "sw_vers":
-		return &programs[560]
-	case "system_profiler":
-		return &programs[561]
-	case "vm_stat":
-		return &programs[562]
-	case "cal":
-		return &programs[563]
-	case "ncal":
-		return &programs[564]
-	case "uuidgen":
-		return &programs[565]
-	case "neofetch":
-		return &programs[566]
-	case "fastfetch":
-		return &programs[567]
-	case "screenfetch":
-		return &programs[568]
-	case "cowsay":
-		return &programs[569]
-	case "figlet":
-		return &programs[570]
-	case "fortune":
-		return &programs[571]
-	case "toilet":
-		return &programs[572]
-	case "lolcat":
-		return &programs[573]
-	case "tput":
-		return &programs[574]
-	case "clear":
-		return &programs[575]
-	case "reset":
-		return &programs[576]
-	case "tabs":
-		return &programs[577]
-	case "infocmp":
-		return &programs[578]
-	case "toe":
-		return &programs[579]
-	case "units":
-		return &programs[580]
-	case "pstree":
-		return &programs[581]
-	case "pidof":
-		return &programs[582]
-	case "pwdx":
-		return &programs[583]
-	case "pmap":
-		return &programs[584]
-	case "prtstat":
-		return &programs[585]
-	case "peekfd":
-		return &programs[586]
-	case "lsfd":
-		return &programs[587]
-	case "findmnt":
-		return &programs[588]
-	case "blkid":
-		return &programs[589]
-	case "mountpoint":
-		return &programs[590]
-	case "namei":
-		return &programs[591]
-	case "runlevel":
-		return &programs[592]
-	case "tzselect":
-		return &programs[593]
-	case "ac":
-		return &programs[594]
-	case "vnstat":
-		return &programs[595]
-	case "ipcalc":
-		return &programs[596]
-	case "sipcalc":
-		return &programs[597]
-	case "mcookie":
-		return &programs[598]
-	case "procinfo":
-		return &programs[599]
-	case "ftp":
-		return &programs[600]
-	case "lftp":
-		return &programs[601]
-	case "tnftp":
-		return &programs[602]
-	case "ncftp":
-		return &programs[603]
-	case "fuser":
-		return &programs[604]
-	case "fzf":
-		return &programs[605]
-	case "gcc":
-		return &programs[606]
-	case "cc":
-		return &programs[607]
-	case "g++":
-		return &programs[608]
-	case "c++":
-		return &programs[609]
-	case "clang":
-		return &programs[610]
-	case "clang++":
-		return &programs[611]
-	case "gcc-10":
-		return &programs[612]
-	case "gcc-11":
-		return &programs[613]
-	case "gcc-12":
-		return &programs[614]
-	case "gcc-13":
-		return &programs[615]
-	case "gcc-14":
-		return &programs[616]
-	case "g++-10":
-		return &programs[617]
-	case "g++-11":
-		return &programs[618]
-	case "g++-12":
-		return &programs[619]
-	case "g++-13":
-		return &programs[620]
-	case "g++-14":
-		return &programs[621]
-	case "clang-14":
-		return &programs[622]
-	case "clang-15":
-		return &programs[623]
-	case "clang-16":
-		return &programs[624]
-	case "clang-17":
-		return &programs[625]
-	case "clang-18":
-		return &programs[626]
-	case "clang-19":
-		return &programs[627]
-	case "clang++-14":
-		return &programs[628]
-	case "clang++-15":
-		return &programs[629]
-	case "clang++-16":
-		return &programs[630]
-	case "clang++-17":
-		return &programs[631]
-	case "clang++-18":
-		return &programs[632]
-	case "cpp":
-		return &programs[633]
-	case "gfortran":
-		return &programs[634]
-	case "tcc":
-		return &programs[635]
-	case "icx":
-		return &programs[636]
-	case "icpx":
-		return &programs[637]
-	case "nvcc":
-		return &programs[638]
-	case "emcc":
-		return &programs[639]
-	case "em++":
-		return &programs[640]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[641]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[642]
-	case "musl-gcc":
-		return &programs[643]
-	case "gcloud":
-		return &programs[644]
-	case "gsutil":
-		return &programs[645]
 	case "az":
-		return &programs[646]
+		return &programs[91]
+	case "b2sum":
+		return &programs[92]
+	case "md5sum":
+		return &programs[93]
+	case "sha1sum":
+		return &programs[94]
+	case "sha224sum":
+		return &programs[95]
+	case "sha256sum":
+		return &programs[96]
+	case "sha384sum":
+		return &programs[97]
+	case "sha512sum":
+		return &programs[98]
+	case "shasum":
+		return &programs[99]
+	case "md5":
+		return &programs[100]
+	case "base64":
+		return &programs[101]
+	case "base32":
+		return &programs[102]
+	case "basenc":
+		return &programs[103]
+	case "basename":
+		return &programs[104]
+	case "bash":
+		return &programs[105]
+	case "sh":
+		return &programs[106]
+	case "dash":
+		return &programs[107]
+	case "ash":
+		return &programs[108]
+	case "zsh":
+		return &programs[109]
+	case "ksh":
+		return &programs[110]
+	case "mksh":
+		return &programs[111]
+	case "ksh93":
+		return &programs[112]
+	case "rbash":
+		return &programs[113]
+	case "rzsh":
+		return &programs[114]
+	case "yash":
+		return &programs[115]
+	case "posh":
+		return &programs[116]
+	case "bat":
+		return &programs[117]
+	case "batcat":
+		return &programs[118]
+	case "bats":
+		return &programs[119]
+	case "bc":
+		return &programs[120]
+	case "dc":
+		return &programs[121]
+	case "bg":
+		return &programs[122]
+	case "fg":
+		return &programs[123]
+	case "bind":
+		return &programs[124]
+	case "biome":
+		return &programs[125]
+	case "rome":
+		return &programs[126]
+	case "oxlint":
+		return &programs[127]
+	case "oxfmt":
+		return &programs[128]
+	case "dprint":
+		return &programs[129]
+	case "stylelint":
+		return &programs[130]
+	case "standardjs":
+		return &programs[131]
+	case "tslint":
+		return &programs[132]
+	case "jshint":
+		return &programs[133]
+	case "jscs":
+		return &programs[134]
+	case "csslint":
+		return &programs[135]
+	case "htmlhint":
+		return &programs[136]
+	case "markdownlint":
+		return &programs[137]
+	case "markdownlint-cli2":
+		return &programs[138]
+	case "remark":
+		return &programs[139]
+	case "alex":
+		return &programs[140]
+	case "textlint":
+		return &programs[141]
+	case "cspell":
+		return &programs[142]
+	case "knip":
+		return &programs[143]
+	case "depcheck":
+		return &programs[144]
+	case "madge":
+		return &programs[145]
+	case "dependency-cruiser":
+		return &programs[146]
+	case "depcruise":
+		return &programs[147]
+	case "npm-check":
+		return &programs[148]
+	case "npm-check-updates":
+		return &programs[149]
+	case "ncu":
+		return &programs[150]
+	case "size-limit":
+		return &programs[151]
+	case "bundlesize":
+		return &programs[152]
+	case "publint":
+		return &programs[153]
+	case "attw":
+		return &programs[154]
+	case "syncpack":
+		return &programs[155]
+	case "sort-package-json":
+		return &programs[156]
+	case "commitlint":
+		return &programs[157]
+	case "ls-lint":
+		return &programs[158]
+	case "secretlint":
+		return &programs[159]
+	case "sherif":
+		return &programs[160]
+	case "typedoc":
+		return &programs[161]
+	case "api-extractor":
+		return &programs[162]
+	case "license-checker":
+		return &programs[163]
+	case "tsd":
+		return &programs[164]
+	case "type-coverage":
+		return &programs[165]
+	case "ts-prune":
+		return &programs[166]
+	case "unimported":
+		return &programs[167]
+	case "sql-formatter":
+		return &programs[168]
+	case "svgo":
+		return &programs[169]
+	case "lint-staged":
+		return &programs[170]
+	case "taplo":
+		return &programs[171]
+	case "buf-lint":
+		return &programs[172]
+	case "black":
+		return &programs[173]
+	case "isort":
+		return &programs[174]
+	case "autopep8":
+		return &programs[175]
+	case "yapf":
+		return &programs[176]
+	case "autoflake":
+		return &programs[177]
+	case "pyupgrade":
+		return &programs[178]
+	case "add-trailing-comma":
+		return &programs[179]
+	case "docformatter":
+		return &programs[180]
+	case "ssort":
+		return &programs[181]
+	case "usort":
+		return &programs[182]
+	case "blacken-docs":
+		return &programs[183]
+	case "djlint":
+		return &programs[184]
+	case "djhtml":
+		return &programs[185]
+	case "break":
+		return &programs[186]
+	case "continue":
+		return &programs[187]
+	case "shift":
+		return &programs[188]
+	case "logout":
+		return &programs[189]
+	case "brew":
+		return &programs[190]
+	case "buf":
+		return &programs[191]
+	case "builtin":
+		return &programs[192]
+	case "bun":
+		return &programs[193]
+	case "bundle":
+		return &programs[194]
+	case "bundler":
+		return &programs[195]
+	case "bunx":
+		return &programs[196]
+	case "busybox":
+		return &programs[197]
+	case "toybox":
+		return &programs[198]
+	case "bzip2":
+		return &programs[199]
+	case "bunzip2":
+		return &programs[200]
+	case "pbzip2":
+		return &programs[201]
+	case "lbzip2":
+		return &programs[202]
+	case "lzop":
+		return &programs[203]
+	case "lrzip":
+		return &programs[204]
+	case "cProfile":
+		return &programs[205]
+	case "profile":
+		return &programs[206]
+	case "trace":
+		return &programs[207]
+	case "pdb":
+		return &programs[208]
+	case "runpy":
+		return &programs[209]
+	case "doctest":
+		return &programs[210]
+	case "viztracer":
+		return &programs[211]
+	case "kernprof":
+		return &programs[212]
+	case "memray":
+		return &programs[213]
+	case "scalene":
+		return &programs[214]
+	case "pyinstrument":
+		return &programs[215]
+	case "py-spy":
+		return &programs[216]
+	case "debugpy":
+		return &programs[217]
+	case "ipdb":
+		return &programs[218]
+	case "caffeinate":
+		return &programs[219]
+	case "capsh":
+		return &programs[220]
+	case "cargo":
+		return &programs[221]
+	case "cat":
+		return &programs[222]
+	case "catchsegv":
+		return &programs[223]
+	case "fakeroot":
+		return &programs[224]
+	case "eatmydata":
+		return &programs[225]
+	case "dbus-run-session":
+		return &programs[226]
+	case "torsocks":
+		return &programs[227]
+	case "torify":
+		return &programs[228]
+	case "unbuffer":
+		return &programs[229]
+	case "noglob":
+		return &programs[230]
+	case "nocorrect":
+		return &programs[231]
+	case "chronic":
+		return &programs[232]
+	case "ifne":
+		return &programs[233]
+	case "tini":
+		return &programs[234]
+	case "dumb-init":
+		return &programs[235]
+	case "with-contenv":
+		return &programs[236]
+	case "cd":
+		return &programs[237]
+	case "chdir":
+		return &programs[238]
+	case "chcon":
+		return &programs[239]
+	case "chgrp":
+		return &programs[240]
+	case "chmod":
+		return &programs[241]
+	case "chown":
+		return &programs[242]
+	case "chpst":
+		return &programs[243]
+	case "chroot":
+		return &programs[244]
+	case "chrt":
+		return &programs[245]
+	case "cksum":
+		return &programs[246]
+	case "sum":
+		return &programs[247]
+	case "cmake":
+		return &programs[248]
+	case "cmp":
+		return &programs[249]
+	case "colrm":
+		return &programs[250]
+	case "column":
+		return &programs[251]
+	case "comm":
+		return &programs[252]
+	case "command":
+		return &programs[253]
+	case "compgen":
+		return &programs[254]
+	case "complete":
+		return &programs[255]
+	case "compopt":
+		return &programs[256]
+	case "composer":
+		return &programs[257]
+	case "composer.phar":
+		return &programs[258]
+	case "concurrently":
+		return &programs[259]
+	case "conda":
+		return &programs[260]
+	case "mamba":
+		return &programs[261]
+	case "micromamba":
+		return &programs[262]
+	case "convert":
+		return &programs[263]
+	case "magick":
+		return &programs[264]
+	case "mogrify":
+		return &programs[265]
+	case "composite":
+		return &programs[266]
+	case "montage":
+		return &programs[267]
+	case "compare":
+		return &programs[268]
+	case "gm":
+		return &programs[269]
+	case "vips":
+		return &programs[270]
+	case "cwebp":
+		return &programs[271]
+	case "dwebp":
+		return &programs[272]
+	case "pngquant":
+		return &programs[273]
+	case "optipng":
+		return &programs[274]
+	case "jpegoptim":
+		return &programs[275]
+	case "rsvg-convert":
+		return &programs[276]
+	case "inkscape":
+		return &programs[277]
+	case "gs":
+		return &programs[278]
+	case "pdftk":
+		return &programs[279]
+	case "qpdf":
+		return &programs[280]
+	case "pdfunite":
+		return &programs[281]
+	case "wkhtmltopdf":
+		return &programs[282]
+	case "exiftool":
+		return &programs[283]
+	case "sox":
+		return &programs[284]
+	case "lame":
+		return &programs[285]
+	case "flac":
+		return &programs[286]
+	case "opusenc":
+		return &programs[287]
+	case "potrace":
+		return &programs[288]
+	case "dot":
+		return &programs[289]
+	case "neato":
+		return &programs[290]
+	case "plantuml":
+		return &programs[291]
+	case "mmdc":
+		return &programs[292]
+	case "d2":
+		return &programs[293]
+	case "gnuplot":
+		return &programs[294]
+	case "pdflatex":
+		return &programs[295]
+	case "xelatex":
+		return &programs[296]
+	case "lualatex":
+		return &programs[297]
+	case "latex":
+		return &programs[298]
+	case "tex":
+		return &programs[299]
+	case "latexmk":
+		return &programs[300]
+	case "bibtex":
+		return &programs[301]
+	case "biber":
+		return &programs[302]
+	case "makeindex":
+		return &programs[303]
+	case "tectonic":
+		return &programs[304]
+	case "typst":
+		return &programs[305]
+	case "asciidoctor":
+		return &programs[306]
+	case "asciidoc":
+		return &programs[307]
+	case "groff":
+		return &programs[308]
+	case "troff":
+		return &programs[309]
+	case "nroff":
+		return &programs[310]
+	case "soffice":
+		return &programs[311]
+	case "libreoffice":
+		return &programs[312]
+	case "unoconv":
+		return &programs[313]
+	case "calibre":
+		return &programs[314]
+	case "ebook-convert":
+		return &programs[315]
+	case "antiword":
+		return &programs[316]
+	case "catdoc":
+		return &programs[317]
+	case "docx2txt":
+		return &programs[318]
+	case "xlsx2csv":
+		return &programs[319]
+	case "csvtool":
+		return &programs[320]
+	case "openscad":
+		return &programs[321]
+	case "blender":
+		return &programs[322]
+	case "stl2gcode":
+		return &programs[323]
+	case "corepack":
+		return &programs[324]
+	case "coverage":
+		return &programs[325]
+	case "cp":
+		return &programs[326]
+	case "cpack":
+		return &programs[327]
+	case "cpio":
+		return &programs[328]
+	case "crontab":
+		return &programs[329]
+	case "cross-env":
+		return &programs[330]
+	case "cross-env-shell":
+		return &programs[331]
+	case "csh":
+		return &programs[332]
+	case "tcsh":
+		return &programs[333]
+	case "csplit":
+		return &programs[334]
+	case "ctest":
+		return &programs[335]
+	case "curl":
+		return &programs[336]
+	case "cut":
+		return &programs[337]
+	case "cypress":
+		return &programs[338]
+	case "date":
+		return &programs[339]
+	case "dd":
+		return &programs[340]
+	case "declare":
+		return &programs[341]
+	case "typeset":
+		return &programs[342]
+	case "local":
+		return &programs[343]
+	case "readonly":
+		return &programs[344]
+	case "integer":
+		return &programs[345]
+	case "float":
+		return &programs[346]
+	case "delta":
+		return &programs[347]
+	case "difft":
+		return &programs[348]
+	case "difftastic":
+		return &programs[349]
+	case "diff-so-fancy":
+		return &programs[350]
+	case "icdiff":
+		return &programs[351]
+	case "sd":
+		return &programs[352]
+	case "choose":
+		return &programs[353]
+	case "gron":
+		return &programs[354]
+	case "fx":
+		return &programs[355]
+	case "jo":
+		return &programs[356]
+	case "jc":
+		return &programs[357]
+	case "dasel":
+		return &programs[358]
+	case "xsv":
+		return &programs[359]
+	case "qsv":
+		return &programs[360]
+	case "csvcut":
+		return &programs[361]
+	case "csvgrep":
+		return &programs[362]
+	case "csvlook":
+		return &programs[363]
+	case "in2csv":
+		return &programs[364]
+	case "mlr":
+		return &programs[365]
+	case "htmlq":
+		return &programs[366]
+	case "pup":
+		return &programs[367]
+	case "tomlq":
+		return &programs[368]
+	case "gum":
+		return &programs[369]
+	case "glow":
+		return &programs[370]
+	case "grex":
+		return &programs[371]
+	case "tldr":
+		return &programs[372]
+	case "shellspec":
+		return &programs[373]
+	case "actionlint":
+		return &programs[374]
+	case "act":
+		return &programs[375]
+	case "gitleaks":
+		return &programs[376]
+	case "trufflehog":
+		return &programs[377]
+	case "detect-secrets":
+		return &programs[378]
+	case "ctags":
+		return &programs[379]
+	case "cscope":
+		return &programs[380]
+	case "comby":
+		return &programs[381]
+	case "jscodeshift":
+		return &programs[382]
+	case "claude":
+		return &programs[383]
+	case "codex":
+		return &programs[384]
+	case "gemini":
+		return &programs[385]
+	case "aider":
+		return &programs[386]
+	case "llm":
+		return &programs[387]
+	case "ollama":
+		return &programs[388]
+	case "goose":
+		return &programs[389]
+	case "opencode":
+		return &programs[390]
+	case "copilot":
+		return &programs[391]
+	case "lazygit":
+		return &programs[392]
+	case "gitui":
+		return &programs[393]
+	case "tig":
+		return &programs[394]
+	case "watchman":
+		return &programs[395]
+	case "deno":
+		return &programs[396]
+	case "df":
+		return &programs[397]
+	case "diff":
+		return &programs[398]
+	case "colordiff":
+		return &programs[399]
+	case "gdiff":
+		return &programs[400]
+	case "diff3":
+		return &programs[401]
+	case "diffstat":
+		return &programs[402]
+	case "dig":
+		return &programs[403]
+	case "delv":
+		return &programs[404]
+	case "dir":
+		return &programs[405]
+	case "vdir":
+		return &programs[406]
+	case "dircolors":
+		return &programs[407]
+	case "direnv":
+		return &programs[408]
+	case "dirname":
+		return &programs[409]
+	case "dirs":
+		return &programs[410]
+	case "disown":
+		return &programs[411]
+	case "dlv":
+		return &programs[412]
+	case "dmesg":
+		return &programs[413]
+	case "dnf":
+		return &programs[414]
+	case "yum":
+		return &programs[415]
+	case "microdnf":
+		return &programs[416]
+	case "zypper":
+		return &programs[417]
+	case "pacman":
+		return &programs[418]
+	case "yay":
+		return &programs[419]
+	case "paru":
+		return &programs[420]
+	case "apk":
+		return &programs[421]
+	case "emerge":
+		return &programs[422]
+	case "xbps-install":
+		return &programs[423]
+	case "pkg":
+		return &programs[424]
+	case "pkgin":
+		return &programs[425]
+	case "port":
+		return &programs[426]
+	case "snap":
+		return &programs[427]
+	case "flatpak":
+		return &programs[428]
+	case "rpm":
+		return &programs[429]
+	case "rpm-ostree":
+		return &programs[430]
+	case "dnf5":
+		return &programs[431]
+	case "eopkg":
+		return &programs[432]
+	case "swupd":
+		return &programs[433]
+	case "opkg":
+		return &programs[434]
+	case "slackpkg":
+		return &programs[435]
+	case "choco":
+		return &programs[436]
+	case "scoop":
+		return &programs[437]
+	case "winget":
+		return &programs[438]
+	case "nix-env":
+		return &programs[439]
+	case "nix-build":
+		return &programs[440]
+	case "nix-channel":
+		return &programs[441]
+	case "nix-store":
+		return &programs[442]
+	case "nix-instantiate":
+		return &programs[443]
+	case "nix-collect-garbage":
+		return &programs[444]
+	case "home-manager":
+		return &programs[445]
+	case "nixos-rebuild":
+		return &programs[446]
+	case "guix":
+		return &programs[447]
+	case "conan":
+		return &programs[448]
+	case "vcpkg":
+		return &programs[449]
+	case "spack":
+		return &programs[450]
+	case "luarocks":
+		return &programs[451]
+	case "cpan":
+		return &programs[452]
+	case "cpanm":
+		return &programs[453]
+	case "ghcup":
+		return &programs[454]
+	case "sdk":
+		return &programs[455]
+	case "jenv":
+		return &programs[456]
+	case "pyenv":
+		return &programs[457]
+	case "rbenv":
+		return &programs[458]
+	case "goenv":
+		return &programs[459]
+	case "tfenv":
+		return &programs[460]
+	case "chezmoi":
+		return &programs[461]
+	case "stow":
+		return &programs[462]
+	case "doas":
+		return &programs[463]
+	case "docker":
+		return &programs[464]
+	case "podman":
+		return &programs[465]
+	case "nerdctl":
+		return &programs[466]
+	case "finch":
+		return &programs[467]
+	case "docker-compose":
+		return &programs[468]
+	case "podman-compose":
+		return &programs[469]
 	case "doctl":
-		return &programs[647]
+		return &programs[470]
 	case "linode-cli":
-		return &programs[648]
+		return &programs[471]
 	case "hcloud":
-		return &programs[649]
+		return &programs[472]
 	case "oci":
-		return &programs[650]
+		return &programs[473]
 	case "ibmcloud":
-		return &programs[651]
+		return &programs[474]
 	case "scw":
-		return &programs[652]
+		return &programs[475]
 	case "vultr-cli":
-		return &programs[653]
+		return &programs[476]
 	case "flyctl":
-		return &programs[654]
+		return &programs[477]
 	case "fly":
-		return &programs[655]
+		return &programs[478]
 	case "heroku":
-		return &programs[656]
+		return &programs[479]
 	case "railway":
-		return &programs[657]
+		return &programs[480]
 	case "render":
-		return &programs[658]
+		return &programs[481]
 	case "dokku":
-		return &programs[659]
+		return &programs[482]
 	case "cf":
-		return &programs[660]
+		return &programs[483]
 	case "eb":
-		return &programs[661]
+		return &programs[484]
 	case "sam":
-		return &programs[662]
+		return &programs[485]
 	case "copilot-aws":
-		return &programs[663]
+		return &programs[486]
 	case "cfn":
-		return &programs[664]
+		return &programs[487]
 	case "aliyun":
-		return &programs[665]
+		return &programs[488]
 	case "tccli":
-		return &programs[666]
+		return &programs[489]
 	case "yc":
-		return &programs[667]
+		return &programs[490]
 	case "stripe":
-		return &programs[668]
+		return &programs[491]
 	case "twilio":
-		return &programs[669]
+		return &programs[492]
 	case "sentry-cli":
-		return &programs[670]
+		return &programs[493]
 	case "datadog-ci":
-		return &programs[671]
+		return &programs[494]
 	case "newrelic":
-		return &programs[672]
+		return &programs[495]
 	case "snyk":
-		return &programs[673]
+		return &programs[496]
 	case "sonar-scanner":
-		return &programs[674]
+		return &programs[497]
 	case "circleci":
-		return &programs[675]
+		return &programs[498]
 	case "travis":
-		return &programs[676]
+		return &programs[499]
 	case "glab":
-		return &programs[677]
+		return &programs[500]
 	case "hub":
-		return &programs[678]
+		return &programs[501]
 	case "tea":
-		return &programs[679]
+		return &programs[502]
 	case "bb-cli":
-		return &programs[680]
+		return &programs[503]
 	case "jira":
-		return &programs[681]
+		return &programs[504]
 	case "linear":
-		return &programs[682]
+		return &programs[505]
 	case "slack":
-		return &programs[683]
+		return &programs[506]
 	case "sfdx":
-		return &programs[684]
+		return &programs[507]
 	case "sf":
-		return &programs[685]
+		return &programs[508]
 	case "shopify":
-		return &programs[686]
+		return &programs[509]
 	case "contentful":
-		return &programs[687]
+		return &programs[510]
 	case "sanity":
-		return &programs[688]
+		return &programs[511]
 	case "auth0":
-		return &programs[689]
+		return &programs[512]
 	case "okta":
-		return &programs[690]
+		return &programs[513]
 	case "launchdarkly":
-		return &programs[691]
+		return &programs[514]
 	case "ngrok-cli":
-		return &programs[692]
+		return &programs[515]
 	case "gitlab-runner":
-		return &programs[693]
+		return &programs[516]
 	case "jenkins-cli":
-		return &programs[694]
+		return &programs[517]
 	case "drone":
-		return &programs[695]
+		return &programs[518]
 	case "buildkite-agent":
-		return &programs[696]
+		return &programs[519]
 	case "argo":
-		return &programs[697]
+		return &programs[520]
 	case "entire":
-		return &programs[698]
+		return &programs[521]
+	case "dos2unix":
+		return &programs[522]
+	case "unix2dos":
+		return &programs[523]
+	case "mac2unix":
+		return &programs[524]
+	case "dotenv":
+		return &programs[525]
+	case "dotnet":
+		return &programs[526]
+	case "dpkg":
+		return &programs[527]
+	case "dpkg-query":
+		return &programs[528]
+	case "du":
+		return &programs[529]
+	case "echo":
+		return &programs[530]
+	case "ed":
+		return &programs[531]
+	case "red":
+		return &programs[532]
+	case "emulate":
+		return &programs[533]
+	case "enable":
+		return &programs[534]
+	case "entr":
+		return &programs[535]
+	case "env":
+		return &programs[536]
+	case "envsubst":
+		return &programs[537]
+	case "esbuild":
+		return &programs[538]
+	case "eslint":
+		return &programs[539]
+	case "eslint_d":
+		return &programs[540]
+	case "xo":
+		return &programs[541]
+	case "standard":
+		return &programs[542]
+	case "semistandard":
+		return &programs[543]
+	case "ts-standard":
+		return &programs[544]
+	case "eval":
+		return &programs[545]
+	case "exec":
+		return &programs[546]
+	case "exit":
+		return &programs[547]
+	case "return":
+		return &programs[548]
+	case "bye":
+		return &programs[549]
+	case "expand":
+		return &programs[550]
+	case "unexpand":
+		return &programs[551]
+	case "expect":
+		return &programs[552]
+	case "export":
+		return &programs[553]
+	case "expr":
+		return &programs[554]
+	case "eza":
+		return &programs[555]
+	case "exa":
+		return &programs[556]
+	case "lsd":
+		return &programs[557]
+	case "faketime":
+		return &programs[558]
+	case "fc":
+		return &programs[559]
+	case "r":
+		return &programs[560]
+	case "fd":
+		return &programs[561]
+	case "fdfind":
+		return &programs[562]
+	case "ffmpeg":
+		return &programs[563]
+	case "ffprobe":
+		return &programs[564]
+	case "ffplay":
+		return &programs[565]
+	case "file":
+		return &programs[566]
+	case "find":
+		return &programs[567]
+	case "gfind":
+		return &programs[568]
+	case "firejail":
+		return &programs[569]
+	case "fish":
+		return &programs[570]
+	case "flock":
+		return &programs[571]
+	case "fmt":
+		return &programs[572]
+	case "fnm":
+		return &programs[573]
+	case "n":
+		return &programs[574]
+	case "nodenv":
+		return &programs[575]
+	case "volta":
+		return &programs[576]
+	case "nvm":
+		return &programs[577]
+	case "nvs":
+		return &programs[578]
+	case "fold":
+		return &programs[579]
+	case "free":
+		return &programs[580]
+	case "vmstat":
+		return &programs[581]
+	case "iostat":
+		return &programs[582]
+	case "mpstat":
+		return &programs[583]
+	case "slabtop":
+		return &programs[584]
+	case "lscpu":
+		return &programs[585]
+	case "lsmem":
+		return &programs[586]
+	case "lspci":
+		return &programs[587]
+	case "lsusb":
+		return &programs[588]
+	case "lsmod":
+		return &programs[589]
+	case "lsns":
+		return &programs[590]
+	case "lsipc":
+		return &programs[591]
+	case "lslocks":
+		return &programs[592]
+	case "lsb_release":
+		return &programs[593]
+	case "lshw":
+		return &programs[594]
+	case "dmidecode":
+		return &programs[595]
+	case "hwinfo":
+		return &programs[596]
+	case "inxi":
+		return &programs[597]
+	case "sensors":
+		return &programs[598]
+	case "acpi":
+		return &programs[599]
+	case "numastat":
+		return &programs[600]
+	case "nvidia-smi":
+		return &programs[601]
+	case "rocm-smi":
+		return &programs[602]
+	case "getfacl":
+		return &programs[603]
+	case "lsattr":
+		return &programs[604]
+	case "ipcs":
+		return &programs[605]
+	case "last":
+		return &programs[606]
+	case "lastb":
+		return &programs[607]
+	case "lastlog":
+		return &programs[608]
+	case "locale":
+		return &programs[609]
+	case "getcap":
+		return &programs[610]
+	case "getenforce":
+		return &programs[611]
+	case "sestatus":
+		return &programs[612]
+	case "sw_vers":
+		return &programs[613]
+	case "system_profiler":
+		return &programs[614]
+	case "vm_stat":
+		return &programs[615]
+	case "cal":
+		return &programs[616]
+	case "ncal":
+		return &programs[617]
+	case "uuidgen":
+		return &programs[618]
+	case "neofetch":
+		return &programs[619]
+	case "fastfetch":
+		return &programs[620]
+	case "screenfetch":
+		return &programs[621]
+	case "cowsay":
+		return &programs[622]
+	case "figlet":
+		return &programs[623]
+	case "fortune":
+		return &programs[624]
+	case "toilet":
+		return &programs[625]
+	case "lolcat":
+		return &programs[626]
+	case "tput":
+		return &programs[627]
+	case "clear":
+		return &programs[628]
+	case "reset":
+		return &programs[629]
+	case "tabs":
+		return &programs[630]
+	case "infocmp":
+		return &programs[631]
+	case "toe":
+		return &programs[632]
+	case "units":
+		return &programs[633]
+	case "pstree":
+		return &programs[634]
+	case "pidof":
+		return &programs[635]
+	case "pwdx":
+		return &programs[636]
+	case "pmap":
+		return &programs[637]
+	case "prtstat":
+		return &programs[638]
+	case "peekfd":
+		return &programs[639]
+	case "lsfd":
+		return &programs[640]
+	case "findmnt":
+		return &programs[641]
+	case "blkid":
+		return &programs[642]
+	case "mountpoint":
+		return &programs[643]
+	case "namei":
+		return &programs[644]
+	case "runlevel":
+		return &programs[645]
+	case "tzselect":
+		return &programs[646]
+	case "ac":
+		return &programs[647]
+	case "vnstat":
+		return &programs[648]
+	case "ipcalc":
+		return &programs[649]
+	case "sipcalc":
+		return &programs[650]
+	case "mcookie":
+		return &programs[651]
+	case "procinfo":
+		return &programs[652]
+	case "ftp":
+		return &programs[653]
+	case "lftp":
+		return &programs[654]
+	case "tnftp":
+		return &programs[655]
+	case "ncftp":
+		return &programs[656]
+	case "fuser":
+		return &programs[657]
+	case "fzf":
+		return &programs[658]
+	case "gcc":
+		return &programs[659]
+	case "cc":
+		return &programs[660]
+	case "g++":
+		return &programs[661]
+	case "c++":
+		return &programs[662]
+	case "clang":
+		return &programs[663]
+	case "clang++":
+		return &programs[664]
+	case "gcc-10":
+		return &programs[665]
+	case "gcc-11":
+		return &programs[666]
+	case "gcc-12":
+		return &programs[667]
+	case "gcc-13":
+		return &programs[668]
+	case "gcc-14":
+		return &programs[669]
+	case "g++-10":
+		return &programs[670]
+	case "g++-11":
+		return &programs[671]
+	case "g++-12":
+		return &programs[672]
+	case "g++-13":
+		return &programs[673]
+	case "g++-14":
+		return &programs[674]
+	case "clang-14":
+		return &programs[675]
+	case "clang-15":
+		return &programs[676]
+	case "clang-16":
+		return &programs[677]
+	case "clang-17":
+		return &programs[678]
+	case "clang-18":
+		return &programs[679]
+	case "clang-19":
+		return &programs[680]
+	case "clang++-14":
+		return &programs[681]
+	case "clang++-15":
+		return &programs[682]
+	case "clang++-16":
+		return &programs[683]
+	case "clang++-17":
+		return &programs[684]
+	case "clang++-18":
+		return &programs[685]
+	case "cpp":
+		return &programs[686]
+	case "gfortran":
+		return &programs[687]
+	case "tcc":
+		return &programs[688]
+	case "icx":
+		return &programs[689]
+	case "icpx":
+		return &programs[690]
+	case "nvcc":
+		return &programs[691]
+	case "emcc":
+		return &programs[692]
+	case "em++":
+		return &programs[693]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[694]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[695]
+	case "musl-gcc":
+		return &programs[696]
+	case "gcloud":
+		return &programs[697]
 	case "gdb":
-		return &programs[699]
+		return &programs[698]
 	case "lldb":
-		return &programs[700]
+		return &programs[699]
 	case "rr":
-		return &programs[701]
+		return &programs[700]
 	case "cgdb":
-		return &programs[702]
+		return &programs[701]
 	case "pwndbg":
-		return &programs[703]
+		return &programs[702]
 	case "gdb-multiarch":
-		return &programs[704]
+		return &programs[703]
 	case "lldb-15":
-		return &programs[705]
+		return &programs[704]
 	case "gem":
-		return &programs[706]
+		return &programs[705]
 	case "getconf":
-		return &programs[707]
+		return &programs[706]
 	case "getopts":
-		return &programs[708]
+		return &programs[707]
 	case "gh":
-		return &programs[709]
+		return &programs[708]
 	case "git":
-		return &programs[710]
+		return &programs[709]
 	case "go":
-		return &programs[711]
+		return &programs[710]
 	case "go1.21":
-		return &programs[712]
+		return &programs[711]
 	case "go1.22":
-		return &programs[713]
+		return &programs[712]
 	case "go1.23":
-		return &programs[714]
+		return &programs[713]
 	case "go1.24":
-		return &programs[715]
+		return &programs[714]
 	case "go1.25":
-		return &programs[716]
+		return &programs[715]
 	case "go1.26":
-		return &programs[717]
+		return &programs[716]
 	case "gotip":
-		return &programs[718]
+		return &programs[717]
 	case "gofmt":
-		return &programs[719]
+		return &programs[718]
 	case "goimports":
-		return &programs[720]
+		return &programs[719]
 	case "gofumpt":
-		return &programs[721]
+		return &programs[720]
 	case "gci":
-		return &programs[722]
+		return &programs[721]
 	case "golines":
-		return &programs[723]
+		return &programs[722]
 	case "golangci-lint":
-		return &programs[724]
+		return &programs[723]
 	case "gosu":
-		return &programs[725]
+		return &programs[724]
 	case "su-exec":
-		return &programs[726]
+		return &programs[725]
 	case "setuidgid":
-		return &programs[727]
+		return &programs[726]
 	case "gpg":
-		return &programs[728]
+		return &programs[727]
 	case "gpg2":
-		return &programs[729]
+		return &programs[728]
 	case "gpgv":
-		return &programs[730]
+		return &programs[729]
 	case "age":
-		return &programs[731]
+		return &programs[730]
 	case "age-keygen":
-		return &programs[732]
+		return &programs[731]
 	case "sops":
-		return &programs[733]
+		return &programs[732]
 	case "pass":
-		return &programs[734]
+		return &programs[733]
 	case "gopass":
-		return &programs[735]
+		return &programs[734]
 	case "minisign":
-		return &programs[736]
+		return &programs[735]
 	case "signify":
-		return &programs[737]
+		return &programs[736]
 	case "keybase":
-		return &programs[738]
+		return &programs[737]
 	case "vault":
-		return &programs[739]
+		return &programs[738]
 	case "op":
-		return &programs[740]
+		return &programs[739]
 	case "bw":
-		return &programs[741]
+		return &programs[740]
 	case "lpass":
-		return &programs[742]
+		return &programs[741]
 	case "doppler":
-		return &programs[743]
+		return &programs[742]
 	case "infisical":
-		return &programs[744]
+		return &programs[743]
 	case "chamber":
-		return &programs[745]
+		return &programs[744]
 	case "aws-vault":
-		return &programs[746]
+		return &programs[745]
 	case "teller":
-		return &programs[747]
+		return &programs[746]
 	case "gradle":
-		return &programs[748]
+		return &programs[747]
 	case "gradlew":
-		return &programs[749]
+		return &programs[748]
 	case "grep":
-		return &programs[750]
+		return &programs[749]
 	case "egrep":
-		return &programs[751]
+		return &programs[750]
 	case "fgrep":
-		return &programs[752]
+		return &programs[751]
 	case "rgrep":
-		return &programs[753]
+		return &programs[752]
 	case "ggrep":
-		return &programs[754]
+		return &programs[753]
 	case "zgrep":
-		return &programs[755]
+		return &programs[754]
 	case "zegrep":
-		return &programs[756]
+		return &programs[755]
 	case "zfgrep":
-		return &programs[757]
+		return &programs[756]
 	case "bzgrep":
-		return &programs[758]
+		return &programs[757]
 	case "xzgrep":
-		return &programs[759]
+		return &programs[758]
 	case "pcregrep":
-		return &programs[760]
+		return &programs[759]
 	case "pcre2grep":
-		return &programs[761]
+		return &programs[760]
 	case "groovy":
-		return &programs[762]
+		return &programs[761]
 	case "scala":
-		return &programs[763]
+		return &programs[762]
 	case "kotlin":
-		return &programs[764]
+		return &programs[763]
 	case "kscript":
-		return &programs[765]
+		return &programs[764]
 	case "jshell":
-		return &programs[766]
+		return &programs[765]
 	case "julia":
-		return &programs[767]
+		return &programs[766]
 	case "elixir":
-		return &programs[768]
+		return &programs[767]
 	case "iex":
-		return &programs[769]
+		return &programs[768]
 	case "erl":
-		return &programs[770]
+		return &programs[769]
 	case "escript":
-		return &programs[771]
+		return &programs[770]
 	case "ghci":
-		return &programs[772]
+		return &programs[771]
 	case "runghc":
-		return &programs[773]
+		return &programs[772]
 	case "runhaskell":
-		return &programs[774]
+		return &programs[773]
 	case "clojure":
-		return &programs[775]
+		return &programs[774]
 	case "clj":
-		return &programs[776]
+		return &programs[775]
 	case "bb":
-		return &programs[777]
+		return &programs[776]
 	case "racket":
-		return &programs[778]
+		return &programs[777]
 	case "guile":
-		return &programs[779]
+		return &programs[778]
 	case "sbcl":
-		return &programs[780]
+		return &programs[779]
 	case "emacs":
-		return &programs[781]
+		return &programs[780]
 	case "emacsclient":
-		return &programs[782]
+		return &programs[781]
 	case "swipl":
-		return &programs[783]
+		return &programs[782]
 	case "octave":
-		return &programs[784]
+		return &programs[783]
 	case "matlab":
-		return &programs[785]
+		return &programs[784]
 	case "janet":
-		return &programs[786]
+		return &programs[785]
 	case "gjs":
-		return &programs[787]
+		return &programs[786]
 	case "qjs":
-		return &programs[788]
+		return &programs[787]
 	case "d8":
-		return &programs[789]
+		return &programs[788]
 	case "bun.exe":
-		return &programs[790]
+		return &programs[789]
 	case "ts-node":
-		return &programs[791]
+		return &programs[790]
 	case "tsx":
-		return &programs[792]
+		return &programs[791]
 	case "esno":
-		return &programs[793]
+		return &programs[792]
 	case "babel-node":
-		return &programs[794]
+		return &programs[793]
 	case "vite-node":
-		return &programs[795]
+		return &programs[794]
 	case "coffee":
+		return &programs[795]
+	case "gsutil":
 		return &programs[796]
 	case "gtime":
 		return &programs[797]
@@ -4476,138 +4476,139 @@ var programs = [...]Program{
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options19, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options19, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options19, Shared: [][]Option{options4}, Ends: true, Special: "awk"},
-	{Name: "aws", Style: Exact, Options: options20, Subs: subs24},
-	{Name: "b2sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha1sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha224sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha256sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha384sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sha512sum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "shasum", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "md5", Operands: Reads, Options: options25, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base64", Operands: Reads, Options: options26, Shared: [][]Option{options4}, Safe: true},
-	{Name: "base32", Operands: Reads, Options: options26, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basenc", Operands: Reads, Options: options26, Shared: [][]Option{options4}, Safe: true},
-	{Name: "basename", Operands: Names, Options: options27, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options28, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options29, Shared: [][]Option{options4}},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options29, Shared: [][]Option{options4}},
-	{Name: "bats", Style: POSIX, Operands: Script, Options: options30, Ends: true},
-	{Name: "bc", Operands: Reads, Options: options31},
-	{Name: "dc", Operands: Reads, Options: options31},
+	{Name: "aws", Style: Exact, Options: options20, Subs: subs41, Inherit: true, Special: "aws"},
+	{Name: "az", Style: Exact, Options: options42, Subs: subs61, Inherit: true, Special: "azure"},
+	{Name: "b2sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha1sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha224sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha256sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha384sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sha512sum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "shasum", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "md5", Operands: Reads, Options: options62, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base64", Operands: Reads, Options: options63, Shared: [][]Option{options4}, Safe: true},
+	{Name: "base32", Operands: Reads, Options: options63, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basenc", Operands: Reads, Options: options63, Shared: [][]Option{options4}, Safe: true},
+	{Name: "basename", Operands: Names, Options: options64, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options65, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options66, Shared: [][]Option{options4}},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options66, Shared: [][]Option{options4}},
+	{Name: "bats", Style: POSIX, Operands: Script, Options: options67, Ends: true},
+	{Name: "bc", Operands: Reads, Options: options68},
+	{Name: "dc", Operands: Reads, Options: options68},
 	{Name: "bg", Safe: true},
 	{Name: "fg", Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options32},
-	{Name: "biome", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "rome", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "dprint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "tslint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "jshint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "jscs", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "csslint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "remark", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "alex", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "textlint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "cspell", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "knip", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "madge", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "ncu", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "publint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "attw", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "sherif", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "tsd", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "unimported", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "svgo", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "taplo", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options33, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "isort", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "autopep8", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "yapf", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "autoflake", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "pyupgrade", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "add-trailing-comma", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "docformatter", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "ssort", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "usort", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "blacken-docs", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "djlint", Operands: Outputs, Options: options34, Workdir: true},
-	{Name: "djhtml", Operands: Outputs, Options: options34, Workdir: true},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options69},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options70, Workdir: true},
+	{Name: "black", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "isort", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "autopep8", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "yapf", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "autoflake", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "pyupgrade", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "add-trailing-comma", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "docformatter", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "ssort", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "usort", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "blacken-docs", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "djlint", Operands: Outputs, Options: options71, Workdir: true},
+	{Name: "djhtml", Operands: Outputs, Options: options71, Workdir: true},
 	{Name: "break", Style: NoOpts, Safe: true},
 	{Name: "continue", Style: NoOpts, Safe: true},
 	{Name: "shift", Style: NoOpts, Safe: true},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "brew", Operands: Unread, Options: options35, Subs: subs41},
-	{Name: "buf", Style: Exact, Options: options42, Inherit: true, Workdir: true},
+	{Name: "brew", Operands: Unread, Options: options72, Subs: subs78},
+	{Name: "buf", Style: Exact, Options: options79, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options43, Subs: subs47, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options48, Subs: subs51, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options48, Subs: subs51, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options52, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options80, Subs: subs84, Inherit: true, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bundle", Operands: Unread, Options: options85, Subs: subs88, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options85, Subs: subs88, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options89, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "pbzip2", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lbzip2", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lzop", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "lrzip", Operands: Outputs, Options: options53, Beside: true},
-	{Name: "cProfile", Operands: Script, Options: options54, Ends: true},
-	{Name: "profile", Operands: Script, Options: options54, Ends: true},
-	{Name: "trace", Operands: Script, Options: options54, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options54, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options54, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options54, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options54, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options54, Ends: true},
-	{Name: "memray", Operands: Script, Options: options54, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options54, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options54, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options54, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options54, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options54, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options55, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options56, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options57, Subs: subs72, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options73, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "pbzip2", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options90, Beside: true},
+	{Name: "cProfile", Operands: Script, Options: options91, Ends: true},
+	{Name: "profile", Operands: Script, Options: options91, Ends: true},
+	{Name: "trace", Operands: Script, Options: options91, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options91, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options91, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options91, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options91, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options91, Ends: true},
+	{Name: "memray", Operands: Script, Options: options91, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options91, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options91, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options91, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options91, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options91, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options92, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options93, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options94, Subs: subs109, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options110, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -4622,858 +4623,857 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options74, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options74, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options75, Shared: [][]Option{options4}},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options76, Shared: [][]Option{options4}},
-	{Name: "chmod", Operands: ModeWrites, Options: options77, Shared: [][]Option{options4}},
-	{Name: "chown", Operands: ModeOutputs, Options: options78, Shared: [][]Option{options4}},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options79, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options80, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options81, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options82, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options83, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options84, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colrm", Options: options85, Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options86, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options87, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options88, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options89}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options90, Shared: [][]Option{options89}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options91},
-	{Name: "composer", Operands: Unread, Options: options92, Subs: subs95, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options92, Subs: subs95, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options96},
-	{Name: "conda", Operands: Unread, Options: options97, Subs: subs100},
-	{Name: "mamba", Operands: Unread, Options: options97, Subs: subs100},
-	{Name: "micromamba", Operands: Unread, Options: options97, Subs: subs100},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options101},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs103, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options104, Subs: subs107, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options108, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options109, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options110},
-	{Name: "crontab", Operands: Script, Options: options111, Stdin: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options111, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options111, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options112, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options113, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options114, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options115, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options116, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options117, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options118, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options119, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options119, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options120, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colrm", Options: options122, Shared: [][]Option{options4}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options124, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options126}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options127, Shared: [][]Option{options126}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options128},
+	{Name: "composer", Operands: Unread, Options: options129, Subs: subs132, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options129, Subs: subs132, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options133},
+	{Name: "conda", Operands: Unread, Options: options134, Subs: subs137},
+	{Name: "mamba", Operands: Unread, Options: options134, Subs: subs137},
+	{Name: "micromamba", Operands: Unread, Options: options134, Subs: subs137},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options138},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs140, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options141, Subs: subs144, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options145, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options146, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options147},
+	{Name: "crontab", Operands: Script, Options: options148, Stdin: true},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options112, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options112, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options113, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options114, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options115, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options116, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs118, Workdir: true},
-	{Name: "date", Options: options119, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options149, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options149, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options150, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options151, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options152, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options153, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs155, Workdir: true},
+	{Name: "date", Options: options156, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options120, Special: "declare"},
-	{Name: "delta", Operands: Unread, Options: options121},
-	{Name: "difft", Operands: Unread, Options: options121},
-	{Name: "difftastic", Operands: Unread, Options: options121},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options121},
-	{Name: "icdiff", Operands: Unread, Options: options121},
-	{Name: "sd", Operands: Unread, Options: options121},
-	{Name: "choose", Operands: Unread, Options: options121},
-	{Name: "gron", Operands: Unread, Options: options121},
-	{Name: "fx", Operands: Unread, Options: options121},
-	{Name: "jo", Operands: Unread, Options: options121},
-	{Name: "jc", Operands: Unread, Options: options121},
-	{Name: "dasel", Operands: Unread, Options: options121},
-	{Name: "xsv", Operands: Unread, Options: options121},
-	{Name: "qsv", Operands: Unread, Options: options121},
-	{Name: "csvcut", Operands: Unread, Options: options121},
-	{Name: "csvgrep", Operands: Unread, Options: options121},
-	{Name: "csvlook", Operands: Unread, Options: options121},
-	{Name: "in2csv", Operands: Unread, Options: options121},
-	{Name: "mlr", Operands: Unread, Options: options121},
-	{Name: "htmlq", Operands: Unread, Options: options121},
-	{Name: "pup", Operands: Unread, Options: options121},
-	{Name: "tomlq", Operands: Unread, Options: options121},
-	{Name: "gum", Operands: Unread, Options: options121},
-	{Name: "glow", Operands: Unread, Options: options121},
-	{Name: "grex", Operands: Unread, Options: options121},
-	{Name: "tldr", Operands: Unread, Options: options121},
-	{Name: "shellspec", Operands: Unread, Options: options121},
-	{Name: "actionlint", Operands: Unread, Options: options121},
-	{Name: "act", Operands: Unread, Options: options121},
-	{Name: "gitleaks", Operands: Unread, Options: options121},
-	{Name: "trufflehog", Operands: Unread, Options: options121},
-	{Name: "detect-secrets", Operands: Unread, Options: options121},
-	{Name: "ctags", Operands: Unread, Options: options121},
-	{Name: "cscope", Operands: Unread, Options: options121},
-	{Name: "comby", Operands: Unread, Options: options121},
-	{Name: "jscodeshift", Operands: Unread, Options: options121},
-	{Name: "claude", Operands: Unread, Options: options121},
-	{Name: "codex", Operands: Unread, Options: options121},
-	{Name: "gemini", Operands: Unread, Options: options121},
-	{Name: "aider", Operands: Unread, Options: options121},
-	{Name: "llm", Operands: Unread, Options: options121},
-	{Name: "ollama", Operands: Unread, Options: options121},
-	{Name: "goose", Operands: Unread, Options: options121},
-	{Name: "opencode", Operands: Unread, Options: options121},
-	{Name: "copilot", Operands: Unread, Options: options121},
-	{Name: "lazygit", Operands: Unread, Options: options121},
-	{Name: "gitui", Operands: Unread, Options: options121},
-	{Name: "tig", Operands: Unread, Options: options121},
-	{Name: "watchman", Operands: Unread, Options: options121},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options122}, Subs: subs132, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options133, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options134, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options135, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options136, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options137},
-	{Name: "delv", Options: options137},
-	{Name: "dir", Operands: Names, Options: options138, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options138, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options139, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs141},
-	{Name: "dirname", Operands: Names, Options: options142, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options143, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options144},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options145, Stdin: true},
-	{Name: "dmesg", Options: options146},
-	{Name: "dnf", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "yum", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "microdnf", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "zypper", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "pacman", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "yay", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "paru", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "apk", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "emerge", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "xbps-install", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "pkg", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "pkgin", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "port", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "snap", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "flatpak", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "rpm", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "rpm-ostree", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "dnf5", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "eopkg", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "swupd", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "opkg", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "slackpkg", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "choco", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "scoop", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "winget", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-env", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-build", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-channel", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-store", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-instantiate", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nix-collect-garbage", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "home-manager", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "nixos-rebuild", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "guix", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "conan", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "vcpkg", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "spack", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "luarocks", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "cpan", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "cpanm", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "ghcup", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "sdk", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "jenv", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "pyenv", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "rbenv", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "goenv", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "tfenv", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "chezmoi", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "stow", Operands: Unread, Options: options147, Subs: subs148},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options149, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options150, Subs: subs261, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options262, Subs: subs263, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options262, Subs: subs263, Inherit: true, Workdir: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options264, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options265, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options266, Subs: subs270, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options271},
-	{Name: "dpkg-query", Options: options272},
-	{Name: "du", Operands: Names, Options: options273, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options158},
+	{Name: "difft", Operands: Unread, Options: options158},
+	{Name: "difftastic", Operands: Unread, Options: options158},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options158},
+	{Name: "icdiff", Operands: Unread, Options: options158},
+	{Name: "sd", Operands: Unread, Options: options158},
+	{Name: "choose", Operands: Unread, Options: options158},
+	{Name: "gron", Operands: Unread, Options: options158},
+	{Name: "fx", Operands: Unread, Options: options158},
+	{Name: "jo", Operands: Unread, Options: options158},
+	{Name: "jc", Operands: Unread, Options: options158},
+	{Name: "dasel", Operands: Unread, Options: options158},
+	{Name: "xsv", Operands: Unread, Options: options158},
+	{Name: "qsv", Operands: Unread, Options: options158},
+	{Name: "csvcut", Operands: Unread, Options: options158},
+	{Name: "csvgrep", Operands: Unread, Options: options158},
+	{Name: "csvlook", Operands: Unread, Options: options158},
+	{Name: "in2csv", Operands: Unread, Options: options158},
+	{Name: "mlr", Operands: Unread, Options: options158},
+	{Name: "htmlq", Operands: Unread, Options: options158},
+	{Name: "pup", Operands: Unread, Options: options158},
+	{Name: "tomlq", Operands: Unread, Options: options158},
+	{Name: "gum", Operands: Unread, Options: options158},
+	{Name: "glow", Operands: Unread, Options: options158},
+	{Name: "grex", Operands: Unread, Options: options158},
+	{Name: "tldr", Operands: Unread, Options: options158},
+	{Name: "shellspec", Operands: Unread, Options: options158},
+	{Name: "actionlint", Operands: Unread, Options: options158},
+	{Name: "act", Operands: Unread, Options: options158},
+	{Name: "gitleaks", Operands: Unread, Options: options158},
+	{Name: "trufflehog", Operands: Unread, Options: options158},
+	{Name: "detect-secrets", Operands: Unread, Options: options158},
+	{Name: "ctags", Operands: Unread, Options: options158},
+	{Name: "cscope", Operands: Unread, Options: options158},
+	{Name: "comby", Operands: Unread, Options: options158},
+	{Name: "jscodeshift", Operands: Unread, Options: options158},
+	{Name: "claude", Operands: Unread, Options: options158},
+	{Name: "codex", Operands: Unread, Options: options158},
+	{Name: "gemini", Operands: Unread, Options: options158},
+	{Name: "aider", Operands: Unread, Options: options158},
+	{Name: "llm", Operands: Unread, Options: options158},
+	{Name: "ollama", Operands: Unread, Options: options158},
+	{Name: "goose", Operands: Unread, Options: options158},
+	{Name: "opencode", Operands: Unread, Options: options158},
+	{Name: "copilot", Operands: Unread, Options: options158},
+	{Name: "lazygit", Operands: Unread, Options: options158},
+	{Name: "gitui", Operands: Unread, Options: options158},
+	{Name: "tig", Operands: Unread, Options: options158},
+	{Name: "watchman", Operands: Unread, Options: options158},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options159}, Subs: subs169, Ends: true, Stdin: true},
+	{Name: "df", Operands: Names, Options: options170, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options172, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options173, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options174},
+	{Name: "delv", Options: options174},
+	{Name: "dir", Operands: Names, Options: options175, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options175, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options176, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs178},
+	{Name: "dirname", Operands: Names, Options: options179, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options180, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options181},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options182, Stdin: true},
+	{Name: "dmesg", Options: options183},
+	{Name: "dnf", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "yum", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "microdnf", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "zypper", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "pacman", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "yay", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "paru", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "apk", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "emerge", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "xbps-install", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "pkg", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "pkgin", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "port", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "snap", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "flatpak", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "rpm", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "rpm-ostree", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "dnf5", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "eopkg", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "swupd", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "opkg", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "slackpkg", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "choco", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "scoop", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "winget", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-env", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-build", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-channel", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-store", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-instantiate", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "home-manager", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "guix", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "conan", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "vcpkg", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "spack", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "luarocks", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "cpan", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "cpanm", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "ghcup", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "sdk", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "jenv", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "pyenv", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "rbenv", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "goenv", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "tfenv", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "chezmoi", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "stow", Operands: Unread, Options: options184, Subs: subs185},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options186, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options299, Subs: subs300, Inherit: true, Workdir: true},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options299, Subs: subs300, Inherit: true, Workdir: true},
+	{Name: "doctl", Style: Exact, Options: options301},
+	{Name: "linode-cli", Style: Exact, Options: options301},
+	{Name: "hcloud", Style: Exact, Options: options301},
+	{Name: "oci", Style: Exact, Options: options301},
+	{Name: "ibmcloud", Style: Exact, Options: options301},
+	{Name: "scw", Style: Exact, Options: options301},
+	{Name: "vultr-cli", Style: Exact, Options: options301},
+	{Name: "flyctl", Style: Exact, Options: options301},
+	{Name: "fly", Style: Exact, Options: options301},
+	{Name: "heroku", Style: Exact, Options: options301},
+	{Name: "railway", Style: Exact, Options: options301},
+	{Name: "render", Style: Exact, Options: options301},
+	{Name: "dokku", Style: Exact, Options: options301},
+	{Name: "cf", Style: Exact, Options: options301},
+	{Name: "eb", Style: Exact, Options: options301},
+	{Name: "sam", Style: Exact, Options: options301},
+	{Name: "copilot-aws", Style: Exact, Options: options301},
+	{Name: "cfn", Style: Exact, Options: options301},
+	{Name: "aliyun", Style: Exact, Options: options301},
+	{Name: "tccli", Style: Exact, Options: options301},
+	{Name: "yc", Style: Exact, Options: options301},
+	{Name: "stripe", Style: Exact, Options: options301},
+	{Name: "twilio", Style: Exact, Options: options301},
+	{Name: "sentry-cli", Style: Exact, Options: options301},
+	{Name: "datadog-ci", Style: Exact, Options: options301},
+	{Name: "newrelic", Style: Exact, Options: options301},
+	{Name: "snyk", Style: Exact, Options: options301},
+	{Name: "sonar-scanner", Style: Exact, Options: options301},
+	{Name: "circleci", Style: Exact, Options: options301},
+	{Name: "travis", Style: Exact, Options: options301},
+	{Name: "glab", Style: Exact, Options: options301},
+	{Name: "hub", Style: Exact, Options: options301},
+	{Name: "tea", Style: Exact, Options: options301},
+	{Name: "bb-cli", Style: Exact, Options: options301},
+	{Name: "jira", Style: Exact, Options: options301},
+	{Name: "linear", Style: Exact, Options: options301},
+	{Name: "slack", Style: Exact, Options: options301},
+	{Name: "sfdx", Style: Exact, Options: options301},
+	{Name: "sf", Style: Exact, Options: options301},
+	{Name: "shopify", Style: Exact, Options: options301},
+	{Name: "contentful", Style: Exact, Options: options301},
+	{Name: "sanity", Style: Exact, Options: options301},
+	{Name: "auth0", Style: Exact, Options: options301},
+	{Name: "okta", Style: Exact, Options: options301},
+	{Name: "launchdarkly", Style: Exact, Options: options301},
+	{Name: "ngrok-cli", Style: Exact, Options: options301},
+	{Name: "gitlab-runner", Style: Exact, Options: options301},
+	{Name: "jenkins-cli", Style: Exact, Options: options301},
+	{Name: "drone", Style: Exact, Options: options301},
+	{Name: "buildkite-agent", Style: Exact, Options: options301},
+	{Name: "argo", Style: Exact, Options: options301},
+	{Name: "entire", Style: Exact, Options: options301},
+	{Name: "dos2unix", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options303, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options304, Subs: subs308, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options309},
+	{Name: "dpkg-query", Options: options310},
+	{Name: "du", Operands: Names, Options: options311, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options274, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options274, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options275},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options276, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options277, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options278, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options279, Shared: [][]Option{options4}, Safe: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options280},
-	{Name: "eslint", Operands: Reads, Options: options281, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options281, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options281, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options281, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options281, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options281, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options312, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options312, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options313},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options314, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options315, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options317, Shared: [][]Option{options4}, Safe: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options318},
+	{Name: "eslint", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options319, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options282, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options320, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options283, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options284, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options285, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options321, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options321, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options322, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options323, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options286, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options286, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options286, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options287, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options288, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options288, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options289},
-	{Name: "fdfind", Style: Exact, Options: options289},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options290},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options290},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options290},
-	{Name: "file", Operands: Reads, Options: options291},
-	{Name: "find", Style: Dash, Operands: Names, Options: options292, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options292, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options324, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options324, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options324, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options325, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options326, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options326, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options327},
+	{Name: "fdfind", Style: Exact, Options: options327},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options328},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options328},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options328},
+	{Name: "file", Operands: Reads, Options: options329},
+	{Name: "find", Style: Dash, Operands: Names, Options: options330, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options330, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options293, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options294, Special: "flock"},
-	{Name: "fmt", Operands: Reads, Options: options295, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs297},
-	{Name: "n", Operands: Unread, Subs: subs297},
-	{Name: "nodenv", Operands: Unread, Subs: subs297},
-	{Name: "volta", Operands: Unread, Subs: subs297},
-	{Name: "nvm", Operands: Unread, Subs: subs297},
-	{Name: "nvs", Operands: Unread, Subs: subs297},
-	{Name: "fold", Operands: Reads, Options: options298, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options299},
-	{Name: "vmstat", Operands: Names, Options: options299},
-	{Name: "iostat", Operands: Names, Options: options299},
-	{Name: "mpstat", Operands: Names, Options: options299},
-	{Name: "slabtop", Operands: Names, Options: options299},
-	{Name: "lscpu", Operands: Names, Options: options299},
-	{Name: "lsmem", Operands: Names, Options: options299},
-	{Name: "lspci", Operands: Names, Options: options299},
-	{Name: "lsusb", Operands: Names, Options: options299},
-	{Name: "lsmod", Operands: Names, Options: options299},
-	{Name: "lsns", Operands: Names, Options: options299},
-	{Name: "lsipc", Operands: Names, Options: options299},
-	{Name: "lslocks", Operands: Names, Options: options299},
-	{Name: "lsb_release", Operands: Names, Options: options299},
-	{Name: "lshw", Operands: Names, Options: options299},
-	{Name: "dmidecode", Operands: Names, Options: options299},
-	{Name: "hwinfo", Operands: Names, Options: options299},
-	{Name: "inxi", Operands: Names, Options: options299},
-	{Name: "sensors", Operands: Names, Options: options299},
-	{Name: "acpi", Operands: Names, Options: options299},
-	{Name: "numastat", Operands: Names, Options: options299},
-	{Name: "nvidia-smi", Operands: Names, Options: options299},
-	{Name: "rocm-smi", Operands: Names, Options: options299},
-	{Name: "getfacl", Operands: Names, Options: options299},
-	{Name: "lsattr", Operands: Names, Options: options299},
-	{Name: "ipcs", Operands: Names, Options: options299},
-	{Name: "last", Operands: Names, Options: options299},
-	{Name: "lastb", Operands: Names, Options: options299},
-	{Name: "lastlog", Operands: Names, Options: options299},
-	{Name: "locale", Operands: Names, Options: options299},
-	{Name: "getcap", Operands: Names, Options: options299},
-	{Name: "getenforce", Operands: Names, Options: options299},
-	{Name: "sestatus", Operands: Names, Options: options299},
-	{Name: "sw_vers", Operands: Names, Options: options299},
-	{Name: "system_profiler", Operands: Names, Options: options299},
-	{Name: "vm_stat", Operands: Names, Options: options299},
-	{Name: "cal", Operands: Names, Options: options299},
-	{Name: "ncal", Operands: Names, Options: options299},
-	{Name: "uuidgen", Operands: Names, Options: options299},
-	{Name: "neofetch", Operands: Names, Options: options299},
-	{Name: "fastfetch", Operands: Names, Options: options299},
-	{Name: "screenfetch", Operands: Names, Options: options299},
-	{Name: "cowsay", Operands: Names, Options: options299},
-	{Name: "figlet", Operands: Names, Options: options299},
-	{Name: "fortune", Operands: Names, Options: options299},
-	{Name: "toilet", Operands: Names, Options: options299},
-	{Name: "lolcat", Operands: Names, Options: options299},
-	{Name: "tput", Operands: Names, Options: options299},
-	{Name: "clear", Operands: Names, Options: options299},
-	{Name: "reset", Operands: Names, Options: options299},
-	{Name: "tabs", Operands: Names, Options: options299},
-	{Name: "infocmp", Operands: Names, Options: options299},
-	{Name: "toe", Operands: Names, Options: options299},
-	{Name: "units", Operands: Names, Options: options299},
-	{Name: "pstree", Operands: Names, Options: options299},
-	{Name: "pidof", Operands: Names, Options: options299},
-	{Name: "pwdx", Operands: Names, Options: options299},
-	{Name: "pmap", Operands: Names, Options: options299},
-	{Name: "prtstat", Operands: Names, Options: options299},
-	{Name: "peekfd", Operands: Names, Options: options299},
-	{Name: "lsfd", Operands: Names, Options: options299},
-	{Name: "findmnt", Operands: Names, Options: options299},
-	{Name: "blkid", Operands: Names, Options: options299},
-	{Name: "mountpoint", Operands: Names, Options: options299},
-	{Name: "namei", Operands: Names, Options: options299},
-	{Name: "runlevel", Operands: Names, Options: options299},
-	{Name: "tzselect", Operands: Names, Options: options299},
-	{Name: "ac", Operands: Names, Options: options299},
-	{Name: "vnstat", Operands: Names, Options: options299},
-	{Name: "ipcalc", Operands: Names, Options: options299},
-	{Name: "sipcalc", Operands: Names, Options: options299},
-	{Name: "mcookie", Operands: Names, Options: options299},
-	{Name: "procinfo", Operands: Names, Options: options299},
-	{Name: "ftp", Style: POSIX, Options: options300, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options300, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options300, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options300, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options301, Shared: [][]Option{options302}},
-	{Name: "fzf", Options: options303, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options304, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options305},
-	{Name: "gsutil", Style: Exact, Options: options305},
-	{Name: "az", Style: Exact, Options: options305},
-	{Name: "doctl", Style: Exact, Options: options305},
-	{Name: "linode-cli", Style: Exact, Options: options305},
-	{Name: "hcloud", Style: Exact, Options: options305},
-	{Name: "oci", Style: Exact, Options: options305},
-	{Name: "ibmcloud", Style: Exact, Options: options305},
-	{Name: "scw", Style: Exact, Options: options305},
-	{Name: "vultr-cli", Style: Exact, Options: options305},
-	{Name: "flyctl", Style: Exact, Options: options305},
-	{Name: "fly", Style: Exact, Options: options305},
-	{Name: "heroku", Style: Exact, Options: options305},
-	{Name: "railway", Style: Exact, Options: options305},
-	{Name: "render", Style: Exact, Options: options305},
-	{Name: "dokku", Style: Exact, Options: options305},
-	{Name: "cf", Style: Exact, Options: options305},
-	{Name: "eb", Style: Exact, Options: options305},
-	{Name: "sam", Style: Exact, Options: options305},
-	{Name: "copilot-aws", Style: Exact, Options: options305},
-	{Name: "cfn", Style: Exact, Options: options305},
-	{Name: "aliyun", Style: Exact, Options: options305},
-	{Name: "tccli", Style: Exact, Options: options305},
-	{Name: "yc", Style: Exact, Options: options305},
-	{Name: "stripe", Style: Exact, Options: options305},
-	{Name: "twilio", Style: Exact, Options: options305},
-	{Name: "sentry-cli", Style: Exact, Options: options305},
-	{Name: "datadog-ci", Style: Exact, Options: options305},
-	{Name: "newrelic", Style: Exact, Options: options305},
-	{Name: "snyk", Style: Exact, Options: options305},
-	{Name: "sonar-scanner", Style: Exact, Options: options305},
-	{Name: "circleci", Style: Exact, Options: options305},
-	{Name: "travis", Style: Exact, Options: options305},
-	{Name: "glab", Style: Exact, Options: options305},
-	{Name: "hub", Style: Exact, Options: options305},
-	{Name: "tea", Style: Exact, Options: options305},
-	{Name: "bb-cli", Style: Exact, Options: options305},
-	{Name: "jira", Style: Exact, Options: options305},
-	{Name: "linear", Style: Exact, Options: options305},
-	{Name: "slack", Style: Exact, Options: options305},
-	{Name: "sfdx", Style: Exact, Options: options305},
-	{Name: "sf", Style: Exact, Options: options305},
-	{Name: "shopify", Style: Exact, Options: options305},
-	{Name: "contentful", Style: Exact, Options: options305},
-	{Name: "sanity", Style: Exact, Options: options305},
-	{Name: "auth0", Style: Exact, Options: options305},
-	{Name: "okta", Style: Exact, Options: options305},
-	{Name: "launchdarkly", Style: Exact, Options: options305},
-	{Name: "ngrok-cli", Style: Exact, Options: options305},
-	{Name: "gitlab-runner", Style: Exact, Options: options305},
-	{Name: "jenkins-cli", Style: Exact, Options: options305},
-	{Name: "drone", Style: Exact, Options: options305},
-	{Name: "buildkite-agent", Style: Exact, Options: options305},
-	{Name: "argo", Style: Exact, Options: options305},
-	{Name: "entire", Style: Exact, Options: options305},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options306, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options307, Subs: subs309},
-	{Name: "getconf", Options: options310, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options331, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options332, Special: "flock"},
+	{Name: "fmt", Operands: Reads, Options: options333, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs335},
+	{Name: "n", Operands: Unread, Subs: subs335},
+	{Name: "nodenv", Operands: Unread, Subs: subs335},
+	{Name: "volta", Operands: Unread, Subs: subs335},
+	{Name: "nvm", Operands: Unread, Subs: subs335},
+	{Name: "nvs", Operands: Unread, Subs: subs335},
+	{Name: "fold", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options337},
+	{Name: "vmstat", Operands: Names, Options: options337},
+	{Name: "iostat", Operands: Names, Options: options337},
+	{Name: "mpstat", Operands: Names, Options: options337},
+	{Name: "slabtop", Operands: Names, Options: options337},
+	{Name: "lscpu", Operands: Names, Options: options337},
+	{Name: "lsmem", Operands: Names, Options: options337},
+	{Name: "lspci", Operands: Names, Options: options337},
+	{Name: "lsusb", Operands: Names, Options: options337},
+	{Name: "lsmod", Operands: Names, Options: options337},
+	{Name: "lsns", Operands: Names, Options: options337},
+	{Name: "lsipc", Operands: Names, Options: options337},
+	{Name: "lslocks", Operands: Names, Options: options337},
+	{Name: "lsb_release", Operands: Names, Options: options337},
+	{Name: "lshw", Operands: Names, Options: options337},
+	{Name: "dmidecode", Operands: Names, Options: options337},
+	{Name: "hwinfo", Operands: Names, Options: options337},
+	{Name: "inxi", Operands: Names, Options: options337},
+	{Name: "sensors", Operands: Names, Options: options337},
+	{Name: "acpi", Operands: Names, Options: options337},
+	{Name: "numastat", Operands: Names, Options: options337},
+	{Name: "nvidia-smi", Operands: Names, Options: options337},
+	{Name: "rocm-smi", Operands: Names, Options: options337},
+	{Name: "getfacl", Operands: Names, Options: options337},
+	{Name: "lsattr", Operands: Names, Options: options337},
+	{Name: "ipcs", Operands: Names, Options: options337},
+	{Name: "last", Operands: Names, Options: options337},
+	{Name: "lastb", Operands: Names, Options: options337},
+	{Name: "lastlog", Operands: Names, Options: options337},
+	{Name: "locale", Operands: Names, Options: options337},
+	{Name: "getcap", Operands: Names, Options: options337},
+	{Name: "getenforce", Operands: Names, Options: options337},
+	{Name: "sestatus", Operands: Names, Options: options337},
+	{Name: "sw_vers", Operands: Names, Options: options337},
+	{Name: "system_profiler", Operands: Names, Options: options337},
+	{Name: "vm_stat", Operands: Names, Options: options337},
+	{Name: "cal", Operands: Names, Options: options337},
+	{Name: "ncal", Operands: Names, Options: options337},
+	{Name: "uuidgen", Operands: Names, Options: options337},
+	{Name: "neofetch", Operands: Names, Options: options337},
+	{Name: "fastfetch", Operands: Names, Options: options337},
+	{Name: "screenfetch", Operands: Names, Options: options337},
+	{Name: "cowsay", Operands: Names, Options: options337},
+	{Name: "figlet", Operands: Names, Options: options337},
+	{Name: "fortune", Operands: Names, Options: options337},
+	{Name: "toilet", Operands: Names, Options: options337},
+	{Name: "lolcat", Operands: Names, Options: options337},
+	{Name: "tput", Operands: Names, Options: options337},
+	{Name: "clear", Operands: Names, Options: options337},
+	{Name: "reset", Operands: Names, Options: options337},
+	{Name: "tabs", Operands: Names, Options: options337},
+	{Name: "infocmp", Operands: Names, Options: options337},
+	{Name: "toe", Operands: Names, Options: options337},
+	{Name: "units", Operands: Names, Options: options337},
+	{Name: "pstree", Operands: Names, Options: options337},
+	{Name: "pidof", Operands: Names, Options: options337},
+	{Name: "pwdx", Operands: Names, Options: options337},
+	{Name: "pmap", Operands: Names, Options: options337},
+	{Name: "prtstat", Operands: Names, Options: options337},
+	{Name: "peekfd", Operands: Names, Options: options337},
+	{Name: "lsfd", Operands: Names, Options: options337},
+	{Name: "findmnt", Operands: Names, Options: options337},
+	{Name: "blkid", Operands: Names, Options: options337},
+	{Name: "mountpoint", Operands: Names, Options: options337},
+	{Name: "namei", Operands: Names, Options: options337},
+	{Name: "runlevel", Operands: Names, Options: options337},
+	{Name: "tzselect", Operands: Names, Options: options337},
+	{Name: "ac", Operands: Names, Options: options337},
+	{Name: "vnstat", Operands: Names, Options: options337},
+	{Name: "ipcalc", Operands: Names, Options: options337},
+	{Name: "sipcalc", Operands: Names, Options: options337},
+	{Name: "mcookie", Operands: Names, Options: options337},
+	{Name: "procinfo", Operands: Names, Options: options337},
+	{Name: "ftp", Style: POSIX, Options: options338, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options338, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options338, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options338, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options339, Shared: [][]Option{options340}},
+	{Name: "fzf", Options: options341, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options343, Subs: subs368, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options370, Subs: subs372},
+	{Name: "getconf", Options: options373, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options311, Subs: subs424, Inherit: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options425, Subs: subs547, Workdir: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options548, Subs: subs573, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options574},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options574},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options574},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options574},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options574},
-	{Name: "golangci-lint", Style: Exact, Options: options575, Subs: subs579, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options374, Subs: subs499, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options500, Subs: subs633, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options660},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options660},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options660},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options660},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options660},
+	{Name: "golangci-lint", Style: Exact, Options: options661, Subs: subs665, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options580},
-	{Name: "gpg2", Operands: Unread, Options: options580},
-	{Name: "gpgv", Operands: Unread, Options: options580},
-	{Name: "age", Operands: Unread, Options: options580},
-	{Name: "age-keygen", Operands: Unread, Options: options580},
-	{Name: "sops", Operands: Unread, Options: options580},
-	{Name: "pass", Operands: Unread, Options: options580},
-	{Name: "gopass", Operands: Unread, Options: options580},
-	{Name: "minisign", Operands: Unread, Options: options580},
-	{Name: "signify", Operands: Unread, Options: options580},
-	{Name: "keybase", Operands: Unread, Options: options580},
-	{Name: "vault", Operands: Unread, Options: options580},
-	{Name: "op", Operands: Unread, Options: options580},
-	{Name: "bw", Operands: Unread, Options: options580},
-	{Name: "lpass", Operands: Unread, Options: options580},
-	{Name: "doppler", Operands: Unread, Options: options580},
-	{Name: "infisical", Operands: Unread, Options: options580},
-	{Name: "chamber", Operands: Unread, Options: options580},
-	{Name: "aws-vault", Operands: Unread, Options: options580},
-	{Name: "teller", Operands: Unread, Options: options580},
-	{Name: "gradle", Style: Exact, Options: options581, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options581, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options582, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options583, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options584}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options585, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "pigz", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options586, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options587, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options588, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options589, Subs: subs596, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options597, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options598, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options599, Special: "history"},
-	{Name: "host", Options: options600},
-	{Name: "nslookup", Options: options600},
-	{Name: "drill", Options: options600},
-	{Name: "resolvectl", Options: options600},
-	{Name: "getent", Options: options600},
+	{Name: "gpg", Operands: Unread, Options: options666},
+	{Name: "gpg2", Operands: Unread, Options: options666},
+	{Name: "gpgv", Operands: Unread, Options: options666},
+	{Name: "age", Operands: Unread, Options: options666},
+	{Name: "age-keygen", Operands: Unread, Options: options666},
+	{Name: "sops", Operands: Unread, Options: options666},
+	{Name: "pass", Operands: Unread, Options: options666},
+	{Name: "gopass", Operands: Unread, Options: options666},
+	{Name: "minisign", Operands: Unread, Options: options666},
+	{Name: "signify", Operands: Unread, Options: options666},
+	{Name: "keybase", Operands: Unread, Options: options666},
+	{Name: "vault", Operands: Unread, Options: options666},
+	{Name: "op", Operands: Unread, Options: options666},
+	{Name: "bw", Operands: Unread, Options: options666},
+	{Name: "lpass", Operands: Unread, Options: options666},
+	{Name: "doppler", Operands: Unread, Options: options666},
+	{Name: "infisical", Operands: Unread, Options: options666},
+	{Name: "chamber", Operands: Unread, Options: options666},
+	{Name: "aws-vault", Operands: Unread, Options: options666},
+	{Name: "teller", Operands: Unread, Options: options666},
+	{Name: "gradle", Style: Exact, Options: options667, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options667, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gsutil", Style: Exact, Options: options670, Subs: subs673},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options674}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options675, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options676, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options677, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options678, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options679, Subs: subs686, Inherit: true},
+	{Name: "help", Style: POSIX, Options: options687, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options688, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options688, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options689, Special: "history"},
+	{Name: "host", Options: options690},
+	{Name: "nslookup", Options: options690},
+	{Name: "drill", Options: options690},
+	{Name: "resolvectl", Options: options690},
+	{Name: "getent", Options: options690},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options601, Shared: [][]Option{options4}},
-	{Name: "http", Options: options602},
-	{Name: "https", Options: options602},
-	{Name: "xh", Options: options602},
-	{Name: "xhs", Options: options602},
-	{Name: "httpie", Options: options602},
-	{Name: "http-server", Options: options603},
-	{Name: "serve", Options: options603},
-	{Name: "http.server", Options: options604},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options605},
-	{Name: "iconv", Operands: Reads, Options: options606, Shared: [][]Option{options4}},
-	{Name: "id", Options: options607, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options691, Shared: [][]Option{options4}},
+	{Name: "http", Options: options692},
+	{Name: "https", Options: options692},
+	{Name: "xh", Options: options692},
+	{Name: "xhs", Options: options692},
+	{Name: "httpie", Options: options692},
+	{Name: "http-server", Options: options693},
+	{Name: "serve", Options: options693},
+	{Name: "http.server", Options: options694},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options695},
+	{Name: "iconv", Operands: Reads, Options: options696, Shared: [][]Option{options4}},
+	{Name: "id", Options: options697, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options608},
-	{Name: "inotifywatch", Operands: Names, Options: options608},
-	{Name: "fsnotifywait", Operands: Names, Options: options608},
-	{Name: "fswatch", Operands: Names, Options: options608},
-	{Name: "install", Operands: Copy, Options: options609, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options609, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options610, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options611, Subs: subs615},
-	{Name: "ipython", Operands: Unread, Options: options616},
-	{Name: "ipython3", Operands: Unread, Options: options616},
-	{Name: "jupyter", Operands: Unread, Options: options616},
-	{Name: "jupyter-lab", Operands: Unread, Options: options616},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options616},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options616},
-	{Name: "papermill", Operands: Unread, Options: options616},
-	{Name: "streamlit", Operands: Unread, Options: options616},
-	{Name: "gradio", Operands: Unread, Options: options616},
-	{Name: "chainlit", Operands: Unread, Options: options616},
-	{Name: "mlflow", Operands: Unread, Options: options616},
-	{Name: "tensorboard", Operands: Unread, Options: options616},
-	{Name: "java", Style: Joined, Operands: Script, Options: options617, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options618, Here: true},
-	{Name: "jest", Options: options619, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options620, Subs: subs621, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options622, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options623, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options624},
-	{Name: "jq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options625, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options626},
-	{Name: "just", Style: Exact, Options: options627, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options628},
-	{Name: "kill", Style: Dash, Options: options629, Shared: [][]Option{options302}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options630, Shared: [][]Option{options302}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options631, Subs: subs709, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options710, Subs: subs712},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options713},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options714, Ends: true},
-	{Name: "less", Operands: Reads, Options: options715, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options715, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options698},
+	{Name: "inotifywatch", Operands: Names, Options: options698},
+	{Name: "fsnotifywait", Operands: Names, Options: options698},
+	{Name: "fswatch", Operands: Names, Options: options698},
+	{Name: "install", Operands: Copy, Options: options699, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options699, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options701, Subs: subs705},
+	{Name: "ipython", Operands: Unread, Options: options706},
+	{Name: "ipython3", Operands: Unread, Options: options706},
+	{Name: "jupyter", Operands: Unread, Options: options706},
+	{Name: "jupyter-lab", Operands: Unread, Options: options706},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options706},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options706},
+	{Name: "papermill", Operands: Unread, Options: options706},
+	{Name: "streamlit", Operands: Unread, Options: options706},
+	{Name: "gradio", Operands: Unread, Options: options706},
+	{Name: "chainlit", Operands: Unread, Options: options706},
+	{Name: "mlflow", Operands: Unread, Options: options706},
+	{Name: "tensorboard", Operands: Unread, Options: options706},
+	{Name: "java", Style: Joined, Operands: Script, Options: options707, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options708, Here: true},
+	{Name: "jest", Options: options709, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options710, Subs: subs711, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options712, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options714},
+	{Name: "jq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options716},
+	{Name: "just", Style: Exact, Options: options717, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options718},
+	{Name: "kill", Style: Dash, Options: options719, Shared: [][]Option{options340}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options720, Shared: [][]Option{options340}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options800, Subs: subs802},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options803},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
+	{Name: "less", Operands: Reads, Options: options805, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options805, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options717, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options718, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options718, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options718, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options719, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options720, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options720, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options721},
-	{Name: "lsof", Operands: Names, Options: options722},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options723, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options724, Ends: true, Stdin: true},
-	{Name: "lz4", Operands: Outputs, Options: options725, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options725, Beside: true},
-	{Name: "make", Options: options726, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options726, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options726, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options726, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options726, Workdir: true, Special: "make"},
-	{Name: "man", Options: options727, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options728, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options728, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options729, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs734, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options735, Subs: subs738, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options739, Subs: subs745, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options739, Subs: subs745, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options746, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options747, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options747, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options748, Shared: [][]Option{options4}, Special: "mktemp"},
-	{Name: "mocha", Options: options749, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options750},
-	{Name: "mongo", Operands: Unread, Options: options750},
-	{Name: "mongodump", Operands: Unread, Options: options750},
-	{Name: "mongorestore", Operands: Unread, Options: options750},
-	{Name: "mongoexport", Operands: Unread, Options: options750},
-	{Name: "mongoimport", Operands: Unread, Options: options750},
-	{Name: "cqlsh", Operands: Unread, Options: options750},
-	{Name: "clickhouse", Operands: Unread, Options: options750},
-	{Name: "clickhouse-client", Operands: Unread, Options: options750},
-	{Name: "influx", Operands: Unread, Options: options750},
-	{Name: "etcdctl", Operands: Unread, Options: options750},
-	{Name: "consul", Operands: Unread, Options: options750},
-	{Name: "nomad", Operands: Unread, Options: options750},
-	{Name: "boundary", Operands: Unread, Options: options750},
-	{Name: "waypoint", Operands: Unread, Options: options750},
-	{Name: "memcached", Operands: Unread, Options: options750},
-	{Name: "redis-server", Operands: Unread, Options: options750},
-	{Name: "cockroach", Operands: Unread, Options: options750},
-	{Name: "surreal", Operands: Unread, Options: options750},
-	{Name: "neo4j", Operands: Unread, Options: options750},
-	{Name: "cypher-shell", Operands: Unread, Options: options750},
-	{Name: "sqlcmd", Operands: Unread, Options: options750},
-	{Name: "bcp", Operands: Unread, Options: options750},
-	{Name: "sqlplus", Operands: Unread, Options: options750},
-	{Name: "snowsql", Operands: Unread, Options: options750},
-	{Name: "bq", Operands: Unread, Options: options750},
-	{Name: "trino", Operands: Unread, Options: options750},
-	{Name: "presto", Operands: Unread, Options: options750},
-	{Name: "beeline", Operands: Unread, Options: options750},
-	{Name: "hive", Operands: Unread, Options: options750},
-	{Name: "spark-submit", Operands: Unread, Options: options750},
-	{Name: "spark-shell", Operands: Unread, Options: options750},
-	{Name: "pyspark", Operands: Unread, Options: options750},
-	{Name: "hadoop", Operands: Unread, Options: options750},
-	{Name: "hdfs", Operands: Unread, Options: options750},
-	{Name: "kafka-topics", Operands: Unread, Options: options750},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options750},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options750},
-	{Name: "kcat", Operands: Unread, Options: options750},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options750},
-	{Name: "nats", Operands: Unread, Options: options750},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options750},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options750},
-	{Name: "flyway", Operands: Unread, Options: options750},
-	{Name: "liquibase", Operands: Unread, Options: options750},
-	{Name: "dbmate", Operands: Unread, Options: options750},
-	{Name: "migrate", Operands: Unread, Options: options750},
-	{Name: "goose-db", Operands: Unread, Options: options750},
-	{Name: "atlas", Operands: Unread, Options: options750},
-	{Name: "sqitch", Operands: Unread, Options: options750},
-	{Name: "hasura", Operands: Unread, Options: options750},
-	{Name: "neonctl", Operands: Unread, Options: options750},
-	{Name: "turso", Operands: Unread, Options: options750},
-	{Name: "pscale", Operands: Unread, Options: options750},
-	{Name: "usql", Operands: Unread, Options: options750},
-	{Name: "pgcli", Operands: Unread, Options: options750},
-	{Name: "mycli", Operands: Unread, Options: options750},
-	{Name: "more", Operands: Reads, Options: options751, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options752, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options807, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options808, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options808, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options808, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options809, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options810, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options810, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsblk", Operands: Names, Options: options811},
+	{Name: "lsof", Operands: Names, Options: options812},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options813, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
+	{Name: "lz4", Operands: Outputs, Options: options815, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options815, Beside: true},
+	{Name: "make", Options: options816, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options816, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options816, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options816, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options816, Workdir: true, Special: "make"},
+	{Name: "man", Options: options817, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options818, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options818, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options819, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs824, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options829, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options829, Subs: subs835, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options836, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options837, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options837, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options838, Shared: [][]Option{options4}, Special: "mktemp"},
+	{Name: "mocha", Options: options839, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options840},
+	{Name: "mongo", Operands: Unread, Options: options840},
+	{Name: "mongodump", Operands: Unread, Options: options840},
+	{Name: "mongorestore", Operands: Unread, Options: options840},
+	{Name: "mongoexport", Operands: Unread, Options: options840},
+	{Name: "mongoimport", Operands: Unread, Options: options840},
+	{Name: "cqlsh", Operands: Unread, Options: options840},
+	{Name: "clickhouse", Operands: Unread, Options: options840},
+	{Name: "clickhouse-client", Operands: Unread, Options: options840},
+	{Name: "influx", Operands: Unread, Options: options840},
+	{Name: "etcdctl", Operands: Unread, Options: options840},
+	{Name: "consul", Operands: Unread, Options: options840},
+	{Name: "nomad", Operands: Unread, Options: options840},
+	{Name: "boundary", Operands: Unread, Options: options840},
+	{Name: "waypoint", Operands: Unread, Options: options840},
+	{Name: "memcached", Operands: Unread, Options: options840},
+	{Name: "redis-server", Operands: Unread, Options: options840},
+	{Name: "cockroach", Operands: Unread, Options: options840},
+	{Name: "surreal", Operands: Unread, Options: options840},
+	{Name: "neo4j", Operands: Unread, Options: options840},
+	{Name: "cypher-shell", Operands: Unread, Options: options840},
+	{Name: "sqlcmd", Operands: Unread, Options: options840},
+	{Name: "bcp", Operands: Unread, Options: options840},
+	{Name: "sqlplus", Operands: Unread, Options: options840},
+	{Name: "snowsql", Operands: Unread, Options: options840},
+	{Name: "bq", Operands: Unread, Options: options840},
+	{Name: "trino", Operands: Unread, Options: options840},
+	{Name: "presto", Operands: Unread, Options: options840},
+	{Name: "beeline", Operands: Unread, Options: options840},
+	{Name: "hive", Operands: Unread, Options: options840},
+	{Name: "spark-submit", Operands: Unread, Options: options840},
+	{Name: "spark-shell", Operands: Unread, Options: options840},
+	{Name: "pyspark", Operands: Unread, Options: options840},
+	{Name: "hadoop", Operands: Unread, Options: options840},
+	{Name: "hdfs", Operands: Unread, Options: options840},
+	{Name: "kafka-topics", Operands: Unread, Options: options840},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options840},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options840},
+	{Name: "kcat", Operands: Unread, Options: options840},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options840},
+	{Name: "nats", Operands: Unread, Options: options840},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options840},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options840},
+	{Name: "flyway", Operands: Unread, Options: options840},
+	{Name: "liquibase", Operands: Unread, Options: options840},
+	{Name: "dbmate", Operands: Unread, Options: options840},
+	{Name: "migrate", Operands: Unread, Options: options840},
+	{Name: "goose-db", Operands: Unread, Options: options840},
+	{Name: "atlas", Operands: Unread, Options: options840},
+	{Name: "sqitch", Operands: Unread, Options: options840},
+	{Name: "hasura", Operands: Unread, Options: options840},
+	{Name: "neonctl", Operands: Unread, Options: options840},
+	{Name: "turso", Operands: Unread, Options: options840},
+	{Name: "pscale", Operands: Unread, Options: options840},
+	{Name: "usql", Operands: Unread, Options: options840},
+	{Name: "pgcli", Operands: Unread, Options: options840},
+	{Name: "mycli", Operands: Unread, Options: options840},
+	{Name: "more", Operands: Reads, Options: options841, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options842, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5679,505 +5679,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options753, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options754, Workdir: true},
-	{Name: "mvnw", Options: options754, Workdir: true},
-	{Name: "mvnd", Options: options754, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options755, Workdir: true},
-	{Name: "mysql", Options: options756, Stdin: true},
-	{Name: "mariadb", Options: options756, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options757},
-	{Name: "mariadb-dump", Operands: Unread, Options: options757},
-	{Name: "mysqladmin", Operands: Unread, Options: options757},
-	{Name: "mariadb-admin", Operands: Unread, Options: options757},
-	{Name: "mysqlcheck", Operands: Unread, Options: options757},
-	{Name: "mariadb-check", Operands: Unread, Options: options757},
-	{Name: "mysqlimport", Operands: Unread, Options: options757},
-	{Name: "mysqlshow", Operands: Unread, Options: options757},
-	{Name: "mariadb-show", Operands: Unread, Options: options757},
-	{Name: "mysqlpump", Operands: Unread, Options: options757},
-	{Name: "mysqlslap", Operands: Unread, Options: options757},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options757},
-	{Name: "mysqld", Operands: Unread, Options: options757},
-	{Name: "mariadbd", Operands: Unread, Options: options757},
-	{Name: "nc", Options: options758},
-	{Name: "netcat", Options: options758},
-	{Name: "ncat", Options: options758},
-	{Name: "nc.openbsd", Options: options758},
-	{Name: "nc.traditional", Options: options758},
+	{Name: "mv", Operands: Move, Options: options843, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options844, Workdir: true},
+	{Name: "mvnw", Options: options844, Workdir: true},
+	{Name: "mvnd", Options: options844, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options845, Workdir: true},
+	{Name: "mysql", Options: options846, Stdin: true},
+	{Name: "mariadb", Options: options846, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options847},
+	{Name: "mariadb-dump", Operands: Unread, Options: options847},
+	{Name: "mysqladmin", Operands: Unread, Options: options847},
+	{Name: "mariadb-admin", Operands: Unread, Options: options847},
+	{Name: "mysqlcheck", Operands: Unread, Options: options847},
+	{Name: "mariadb-check", Operands: Unread, Options: options847},
+	{Name: "mysqlimport", Operands: Unread, Options: options847},
+	{Name: "mysqlshow", Operands: Unread, Options: options847},
+	{Name: "mariadb-show", Operands: Unread, Options: options847},
+	{Name: "mysqlpump", Operands: Unread, Options: options847},
+	{Name: "mysqlslap", Operands: Unread, Options: options847},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options847},
+	{Name: "mysqld", Operands: Unread, Options: options847},
+	{Name: "mariadbd", Operands: Unread, Options: options847},
+	{Name: "nc", Options: options848},
+	{Name: "netcat", Options: options848},
+	{Name: "ncat", Options: options848},
+	{Name: "nc.openbsd", Options: options848},
+	{Name: "nc.traditional", Options: options848},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options759, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options760, Ends: true, Plain: true},
-	{Name: "ninja", Options: options761, Workdir: true},
-	{Name: "ninja-build", Options: options761, Workdir: true},
-	{Name: "samu", Options: options761, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs763},
-	{Name: "nix-shell", Operands: Script, Options: options764, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options765, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options766},
-	{Name: "objdump", Operands: Reads, Options: options766},
-	{Name: "readelf", Operands: Reads, Options: options766},
-	{Name: "size", Operands: Reads, Options: options766},
-	{Name: "ldd", Operands: Reads, Options: options766},
-	{Name: "c++filt", Operands: Reads, Options: options766},
-	{Name: "addr2line", Operands: Reads, Options: options766},
-	{Name: "elfedit", Operands: Reads, Options: options766},
-	{Name: "llvm-nm", Operands: Reads, Options: options766},
-	{Name: "llvm-objdump", Operands: Reads, Options: options766},
-	{Name: "llvm-readelf", Operands: Reads, Options: options766},
-	{Name: "otool", Operands: Reads, Options: options766},
-	{Name: "dwarfdump", Operands: Reads, Options: options766},
-	{Name: "nmap", Style: Joined, Options: options767},
-	{Name: "node", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options768, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options769, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options770, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options771, Subs: subs773, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options774, Workdir: true},
-	{Name: "run-s", Options: options774, Workdir: true},
-	{Name: "run-p", Options: options774, Workdir: true},
-	{Name: "npm-run-all2", Options: options774, Workdir: true},
-	{Name: "nproc", Options: options775, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options776, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options777, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options778, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options779, Ends: true},
-	{Name: "numfmt", Options: options780, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options781, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs787},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options788, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options789},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options790, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options791, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options792, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options793, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs800},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options801},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options802},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs808},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options809, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options810},
-	{Name: "pg_dumpall", Options: options810},
-	{Name: "pg_restore", Options: options810},
-	{Name: "pg_basebackup", Options: options810},
-	{Name: "pgbench", Options: options810},
-	{Name: "vacuumdb", Options: options810},
-	{Name: "reindexdb", Options: options810},
-	{Name: "clusterdb", Options: options810},
-	{Name: "createdb", Options: options810},
-	{Name: "dropdb", Options: options810},
-	{Name: "createuser", Options: options810},
-	{Name: "dropuser", Options: options810},
-	{Name: "pg_isready", Options: options810},
-	{Name: "initdb", Options: options810},
-	{Name: "pg_ctl", Options: options810},
-	{Name: "pg_ctlcluster", Options: options810},
-	{Name: "pg_lsclusters", Options: options810},
-	{Name: "pgrep", Options: options811, Shared: [][]Option{options302}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options812, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options813, Workdir: true},
-	{Name: "ping", Options: options814},
-	{Name: "ping6", Options: options814},
-	{Name: "arping", Options: options814},
-	{Name: "fping", Options: options814},
-	{Name: "pinky", Options: options815, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options815, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options816, Subs: subs821, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options822, Subs: subs826},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options827, Ends: true},
-	{Name: "pkill", Options: options828, Shared: [][]Option{options302}},
-	{Name: "pidwait", Options: options828, Shared: [][]Option{options302}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs831, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options832, Subs: subs836, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options837, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options838, Subs: subs842, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options843, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options844, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options845, Subs: subs847, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options848, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options849},
-	{Name: "printenv", Options: options850, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options851, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options852, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options850, Ends: true, Plain: true},
+	{Name: "ninja", Options: options851, Workdir: true},
+	{Name: "ninja-build", Options: options851, Workdir: true},
+	{Name: "samu", Options: options851, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs853},
+	{Name: "nix-shell", Operands: Script, Options: options854, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options855, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options856},
+	{Name: "objdump", Operands: Reads, Options: options856},
+	{Name: "readelf", Operands: Reads, Options: options856},
+	{Name: "size", Operands: Reads, Options: options856},
+	{Name: "ldd", Operands: Reads, Options: options856},
+	{Name: "c++filt", Operands: Reads, Options: options856},
+	{Name: "addr2line", Operands: Reads, Options: options856},
+	{Name: "elfedit", Operands: Reads, Options: options856},
+	{Name: "llvm-nm", Operands: Reads, Options: options856},
+	{Name: "llvm-objdump", Operands: Reads, Options: options856},
+	{Name: "llvm-readelf", Operands: Reads, Options: options856},
+	{Name: "otool", Operands: Reads, Options: options856},
+	{Name: "dwarfdump", Operands: Reads, Options: options856},
+	{Name: "nmap", Style: Joined, Options: options857},
+	{Name: "node", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options860, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options864, Workdir: true},
+	{Name: "run-s", Options: options864, Workdir: true},
+	{Name: "run-p", Options: options864, Workdir: true},
+	{Name: "npm-run-all2", Options: options864, Workdir: true},
+	{Name: "nproc", Options: options865, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options866, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options867, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options869, Ends: true},
+	{Name: "numfmt", Options: options870, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options871, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options871, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs877},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options878, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options879},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options880, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options881, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options882, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options883, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs890},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options891},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options892},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs898},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options900},
+	{Name: "pg_dumpall", Options: options900},
+	{Name: "pg_restore", Options: options900},
+	{Name: "pg_basebackup", Options: options900},
+	{Name: "pgbench", Options: options900},
+	{Name: "vacuumdb", Options: options900},
+	{Name: "reindexdb", Options: options900},
+	{Name: "clusterdb", Options: options900},
+	{Name: "createdb", Options: options900},
+	{Name: "dropdb", Options: options900},
+	{Name: "createuser", Options: options900},
+	{Name: "dropuser", Options: options900},
+	{Name: "pg_isready", Options: options900},
+	{Name: "initdb", Options: options900},
+	{Name: "pg_ctl", Options: options900},
+	{Name: "pg_ctlcluster", Options: options900},
+	{Name: "pg_lsclusters", Options: options900},
+	{Name: "pgrep", Options: options901, Shared: [][]Option{options340}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options903, Workdir: true},
+	{Name: "ping", Options: options904},
+	{Name: "ping6", Options: options904},
+	{Name: "arping", Options: options904},
+	{Name: "fping", Options: options904},
+	{Name: "pinky", Options: options905, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options905, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options912, Subs: subs916},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options917, Ends: true},
+	{Name: "pkill", Options: options918, Shared: [][]Option{options340}},
+	{Name: "pidwait", Options: options918, Shared: [][]Option{options340}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs921, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options922, Subs: subs926, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options927, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options933, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options934, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options938, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options939},
+	{Name: "printenv", Options: options940, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options941, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options942, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options853},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options854, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options854, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options855, Safe: true},
-	{Name: "psql", Options: options856, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options857, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options843, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options858},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs861},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs864},
-	{Name: "pvesm", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveum", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvenode", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveceph", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pve-firewall", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveversion", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveam", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "ha-manager", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvesr", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "vzdump", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "qmrestore", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pmxcfs", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvesubscription", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveperf", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvereport", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvedaemon", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pveproxy", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pvestatd", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "ceph", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "rados", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "rbd", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "crm", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pcs", Style: Joined, Options: options865, Shared: [][]Option{options794}},
-	{Name: "pwd", Style: POSIX, Options: options866, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options867},
-	{Name: "compileall", Operands: Outputs, Options: options867},
-	{Name: "pytest", Options: options868, Workdir: true},
-	{Name: "py.test", Options: options868, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options869, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options794}, Subs: subs875},
-	{Name: "rails", Options: options876, Subs: subs879, Workdir: true},
-	{Name: "rake", Options: options880, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options881},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options882, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options883, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options884, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options884, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options885},
-	{Name: "valkey-cli", Options: options885},
-	{Name: "keydb-cli", Options: options885},
-	{Name: "rev", Operands: Reads, Options: options85, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options886},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options886},
-	{Name: "rimraf", Operands: Outputs, Options: options887},
-	{Name: "del", Operands: Outputs, Options: options887},
-	{Name: "trash", Operands: Outputs, Options: options887},
-	{Name: "trash-put", Operands: Outputs, Options: options887},
-	{Name: "del-cli", Operands: Outputs, Options: options887},
-	{Name: "shx", Operands: Outputs, Options: options887},
-	{Name: "cpx", Operands: Outputs, Options: options887},
-	{Name: "cpy", Operands: Outputs, Options: options887},
-	{Name: "ncp", Operands: Outputs, Options: options887},
-	{Name: "mkdirp", Operands: Outputs, Options: options887},
-	{Name: "copyfiles", Operands: Outputs, Options: options887},
-	{Name: "replace-in-file", Operands: Outputs, Options: options887},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options888, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options889, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options889, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options890, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options891, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options892},
-	{Name: "openrsync", Operands: Transfer, Options: options892},
-	{Name: "rubocop", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options893, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options894, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options895, Subs: subs899, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options900, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options901, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options902, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options903},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options904},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options905, Subs: subs909},
+	{Name: "protoc", Operands: Reads, Options: options943},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options945, Safe: true},
+	{Name: "psql", Options: options946, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options947, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options933, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options948},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs951},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs954},
+	{Name: "pvesm", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveum", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvenode", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveceph", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pve-firewall", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveversion", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveam", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "ha-manager", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvesr", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "vzdump", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "qmrestore", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pmxcfs", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvesubscription", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveperf", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvereport", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvedaemon", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pveproxy", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pvestatd", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "ceph", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "rados", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "rbd", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "crm", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pcs", Style: Joined, Options: options955, Shared: [][]Option{options884}},
+	{Name: "pwd", Style: POSIX, Options: options956, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options957},
+	{Name: "compileall", Operands: Outputs, Options: options957},
+	{Name: "pytest", Options: options958, Workdir: true},
+	{Name: "py.test", Options: options958, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs965},
+	{Name: "rails", Options: options966, Subs: subs969, Workdir: true},
+	{Name: "rake", Options: options970, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options971},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options972, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options973, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options974, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options974, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options975},
+	{Name: "valkey-cli", Options: options975},
+	{Name: "keydb-cli", Options: options975},
+	{Name: "rev", Operands: Reads, Options: options122, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options976},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options976},
+	{Name: "rimraf", Operands: Outputs, Options: options977},
+	{Name: "del", Operands: Outputs, Options: options977},
+	{Name: "trash", Operands: Outputs, Options: options977},
+	{Name: "trash-put", Operands: Outputs, Options: options977},
+	{Name: "del-cli", Operands: Outputs, Options: options977},
+	{Name: "shx", Operands: Outputs, Options: options977},
+	{Name: "cpx", Operands: Outputs, Options: options977},
+	{Name: "cpy", Operands: Outputs, Options: options977},
+	{Name: "ncp", Operands: Outputs, Options: options977},
+	{Name: "mkdirp", Operands: Outputs, Options: options977},
+	{Name: "copyfiles", Operands: Outputs, Options: options977},
+	{Name: "replace-in-file", Operands: Outputs, Options: options977},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options978, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options979, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options979, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options980, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options981, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options982},
+	{Name: "openrsync", Operands: Transfer, Options: options982},
+	{Name: "rubocop", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options983, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options985, Subs: subs989, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options990, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options991, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options992, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options993},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options994},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options995, Subs: subs999},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6214,89 +6214,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options910, Workdir: true},
-	{Name: "waf", Options: options910, Workdir: true},
-	{Name: "tup", Options: options910, Workdir: true},
-	{Name: "redo", Options: options910, Workdir: true},
-	{Name: "buck", Options: options910, Workdir: true},
-	{Name: "buck2", Options: options910, Workdir: true},
-	{Name: "pants", Options: options910, Workdir: true},
-	{Name: "please", Options: options910, Workdir: true},
-	{Name: "drake", Options: options910, Workdir: true},
-	{Name: "thor", Options: options910, Workdir: true},
-	{Name: "invoke", Options: options910, Workdir: true},
-	{Name: "inv", Options: options910, Workdir: true},
-	{Name: "fab", Options: options910, Workdir: true},
-	{Name: "doit", Options: options910, Workdir: true},
-	{Name: "nox", Options: options910, Workdir: true},
-	{Name: "ant", Options: options910, Workdir: true},
-	{Name: "sbt", Options: options910, Workdir: true},
-	{Name: "lein", Options: options910, Workdir: true},
-	{Name: "boot", Options: options910, Workdir: true},
-	{Name: "mill", Options: options910, Workdir: true},
-	{Name: "bleep", Options: options910, Workdir: true},
-	{Name: "grunt", Options: options910, Workdir: true},
-	{Name: "gulp", Options: options910, Workdir: true},
-	{Name: "jake", Options: options910, Workdir: true},
-	{Name: "cake", Options: options910, Workdir: true},
-	{Name: "mage", Options: options910, Workdir: true},
-	{Name: "xmake", Options: options910, Workdir: true},
-	{Name: "premake5", Options: options910, Workdir: true},
-	{Name: "earthly", Options: options910, Workdir: true},
-	{Name: "dagger", Options: options910, Workdir: true},
-	{Name: "tilt", Options: options910, Workdir: true},
-	{Name: "skaffold", Options: options910, Workdir: true},
-	{Name: "garden", Options: options910, Workdir: true},
-	{Name: "bit", Options: options910, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options911, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options912, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options913, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options914},
-	{Name: "sdiff", Operands: Reads, Options: options915, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options916, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options916, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options917, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options918, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options716}, Subs: subs919, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options920},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options920},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options921, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options922, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options923, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options924, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options925},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options926},
-	{Name: "shopt", Style: POSIX, Options: options927, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options928, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options929, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options930},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options931, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options932, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options932, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options1000, Workdir: true},
+	{Name: "waf", Options: options1000, Workdir: true},
+	{Name: "tup", Options: options1000, Workdir: true},
+	{Name: "redo", Options: options1000, Workdir: true},
+	{Name: "buck", Options: options1000, Workdir: true},
+	{Name: "buck2", Options: options1000, Workdir: true},
+	{Name: "pants", Options: options1000, Workdir: true},
+	{Name: "please", Options: options1000, Workdir: true},
+	{Name: "drake", Options: options1000, Workdir: true},
+	{Name: "thor", Options: options1000, Workdir: true},
+	{Name: "invoke", Options: options1000, Workdir: true},
+	{Name: "inv", Options: options1000, Workdir: true},
+	{Name: "fab", Options: options1000, Workdir: true},
+	{Name: "doit", Options: options1000, Workdir: true},
+	{Name: "nox", Options: options1000, Workdir: true},
+	{Name: "ant", Options: options1000, Workdir: true},
+	{Name: "sbt", Options: options1000, Workdir: true},
+	{Name: "lein", Options: options1000, Workdir: true},
+	{Name: "boot", Options: options1000, Workdir: true},
+	{Name: "mill", Options: options1000, Workdir: true},
+	{Name: "bleep", Options: options1000, Workdir: true},
+	{Name: "grunt", Options: options1000, Workdir: true},
+	{Name: "gulp", Options: options1000, Workdir: true},
+	{Name: "jake", Options: options1000, Workdir: true},
+	{Name: "cake", Options: options1000, Workdir: true},
+	{Name: "mage", Options: options1000, Workdir: true},
+	{Name: "xmake", Options: options1000, Workdir: true},
+	{Name: "premake5", Options: options1000, Workdir: true},
+	{Name: "earthly", Options: options1000, Workdir: true},
+	{Name: "dagger", Options: options1000, Workdir: true},
+	{Name: "tilt", Options: options1000, Workdir: true},
+	{Name: "skaffold", Options: options1000, Workdir: true},
+	{Name: "garden", Options: options1000, Workdir: true},
+	{Name: "bit", Options: options1000, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1001, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1003, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1004},
+	{Name: "sdiff", Operands: Reads, Options: options1005, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options1006, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options1006, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options1007, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options1008, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Subs: subs1009, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1010},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1010},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1011, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1012, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1013, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options601, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1014},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1015},
+	{Name: "shopt", Style: POSIX, Options: options1016, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1017, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options1018, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1019},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1020, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options1021, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options1021, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options933, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options933, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options934, Stdin: true},
-	{Name: "ss", Options: options935},
-	{Name: "netstat", Options: options935},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options936, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options937},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options938, Ends: true},
-	{Name: "ssh-copy-id", Options: options939, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options940},
-	{Name: "ssh-keyscan", Options: options941},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options942, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options943},
-	{Name: "stat", Operands: Names, Options: options944, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options1022, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options1022, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
+	{Name: "ss", Options: options1024},
+	{Name: "netstat", Options: options1024},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1025, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1026},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1027, Ends: true},
+	{Name: "ssh-copy-id", Options: options1028, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options1029},
+	{Name: "ssh-keyscan", Options: options1030},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1031, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1032},
+	{Name: "stat", Operands: Names, Options: options1033, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6322,16 +6322,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options945, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options947, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options948, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options949, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options950, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options951},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options952, Subs: subs954, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options955, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options956, Subs: subs957, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1034, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1036, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options1037, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1038, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1039, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1040},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1041, Subs: subs1043, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1044, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options1045, Subs: subs1046, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6346,66 +6346,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options958, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1047, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options959, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options961, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options962, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options963, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options963, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options964, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1048, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1049, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1050, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1052, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options1052, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1053, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options965},
-	{Name: "tshark", Options: options965},
-	{Name: "tee", Operands: Outputs, Options: options966, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options966, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options967},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options968, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1054},
+	{Name: "tshark", Options: options1054},
+	{Name: "tee", Operands: Outputs, Options: options1055, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options1055, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options1056},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options584}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options974},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options975, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options975, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options976, Subs: subs978},
-	{Name: "tokei", Operands: Unread, Options: options979},
-	{Name: "cloc", Operands: Unread, Options: options979},
-	{Name: "scc", Operands: Unread, Options: options979},
-	{Name: "dust", Operands: Unread, Options: options979},
-	{Name: "duf", Operands: Unread, Options: options979},
-	{Name: "procs", Operands: Unread, Options: options979},
-	{Name: "hexyl", Operands: Unread, Options: options979},
-	{Name: "ncdu", Operands: Unread, Options: options979},
-	{Name: "gdu", Operands: Unread, Options: options979},
-	{Name: "dua", Operands: Unread, Options: options979},
-	{Name: "top", Options: options980},
-	{Name: "htop", Options: options980},
-	{Name: "btop", Options: options980},
-	{Name: "atop", Options: options980},
-	{Name: "iotop", Options: options980},
-	{Name: "glances", Options: options980},
-	{Name: "nvtop", Options: options980},
-	{Name: "iftop", Options: options980},
-	{Name: "nethogs", Options: options980},
-	{Name: "touch", Operands: Writes, Options: options981, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options982, Workdir: true},
-	{Name: "tr", Options: options983, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options984},
-	{Name: "tracepath", Options: options984},
-	{Name: "mtr", Options: options984},
-	{Name: "traceroute6", Options: options984},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options985, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options986, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options987, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options674}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options1063},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1064, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1064, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1065, Subs: subs1067},
+	{Name: "tokei", Operands: Unread, Options: options1068},
+	{Name: "cloc", Operands: Unread, Options: options1068},
+	{Name: "scc", Operands: Unread, Options: options1068},
+	{Name: "dust", Operands: Unread, Options: options1068},
+	{Name: "duf", Operands: Unread, Options: options1068},
+	{Name: "procs", Operands: Unread, Options: options1068},
+	{Name: "hexyl", Operands: Unread, Options: options1068},
+	{Name: "ncdu", Operands: Unread, Options: options1068},
+	{Name: "gdu", Operands: Unread, Options: options1068},
+	{Name: "dua", Operands: Unread, Options: options1068},
+	{Name: "top", Options: options1069},
+	{Name: "htop", Options: options1069},
+	{Name: "btop", Options: options1069},
+	{Name: "atop", Options: options1069},
+	{Name: "iotop", Options: options1069},
+	{Name: "glances", Options: options1069},
+	{Name: "nvtop", Options: options1069},
+	{Name: "iftop", Options: options1069},
+	{Name: "nethogs", Options: options1069},
+	{Name: "touch", Operands: Writes, Options: options1070, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options1071, Workdir: true},
+	{Name: "tr", Options: options1072, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options1073},
+	{Name: "tracepath", Options: options1073},
+	{Name: "mtr", Options: options1073},
+	{Name: "traceroute6", Options: options1073},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1074, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1075, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options1076, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6417,162 +6417,162 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options988, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options988, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options988, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options1077, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options1077, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options1077, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options989, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options990, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options990, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options990, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options991},
-	{Name: "umask", Style: POSIX, Options: options992},
-	{Name: "unalias", Style: POSIX, Options: options993},
-	{Name: "uname", Options: options994, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options995, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options995, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options996},
+	{Name: "tty", Options: options1078, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options1080},
+	{Name: "umask", Style: POSIX, Options: options1081},
+	{Name: "unalias", Style: POSIX, Options: options1082},
+	{Name: "uname", Options: options1083, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options1084, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options1084, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options1085},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options997, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options998, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options999, Here: true},
-	{Name: "uptime", Options: options1000, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1001, Subs: subs1016, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1017, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1018, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1019},
-	{Name: "vim", Operands: Outputs, Options: options1020},
-	{Name: "vi", Operands: Outputs, Options: options1020},
-	{Name: "nvim", Operands: Outputs, Options: options1020},
-	{Name: "view", Operands: Outputs, Options: options1020},
-	{Name: "vimdiff", Operands: Outputs, Options: options1020},
-	{Name: "gvim", Operands: Outputs, Options: options1020},
-	{Name: "ex", Operands: Outputs, Options: options1020},
-	{Name: "rvim", Operands: Outputs, Options: options1020},
-	{Name: "nvi", Operands: Outputs, Options: options1020},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1020},
-	{Name: "vim.basic", Operands: Outputs, Options: options1020},
-	{Name: "nano", Operands: Outputs, Options: options1020},
-	{Name: "pico", Operands: Outputs, Options: options1020},
-	{Name: "micro", Operands: Outputs, Options: options1020},
-	{Name: "joe", Operands: Outputs, Options: options1020},
-	{Name: "jed", Operands: Outputs, Options: options1020},
-	{Name: "mcedit", Operands: Outputs, Options: options1020},
-	{Name: "helix", Operands: Outputs, Options: options1020},
-	{Name: "hx", Operands: Outputs, Options: options1020},
-	{Name: "kak", Operands: Outputs, Options: options1020},
-	{Name: "ne", Operands: Outputs, Options: options1020},
-	{Name: "zile", Operands: Outputs, Options: options1020},
-	{Name: "mg", Operands: Outputs, Options: options1020},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1020},
-	{Name: "code", Operands: Outputs, Options: options1020},
-	{Name: "cursor", Operands: Outputs, Options: options1020},
-	{Name: "subl", Operands: Outputs, Options: options1020},
-	{Name: "atom", Operands: Outputs, Options: options1020},
-	{Name: "gedit", Operands: Outputs, Options: options1020},
-	{Name: "kate", Operands: Outputs, Options: options1020},
-	{Name: "zed", Operands: Outputs, Options: options1020},
-	{Name: "idea", Operands: Outputs, Options: options1020},
-	{Name: "virtualenv", Operands: Outputs, Options: options1021},
-	{Name: "pyvenv", Operands: Outputs, Options: options1021},
-	{Name: "vitest", Style: Exact, Options: options1022, Subs: subs1023, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1024, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1025, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1026, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1027, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1028, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1028, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1029, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1030, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1031, Here: true},
-	{Name: "which", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1032, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1033, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1034},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1036, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1037, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1038, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1039, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1040, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1041, Beside: true},
-	{Name: "yarn", Style: Exact, Options: options1042, Subs: subs1047, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1042, Subs: subs1047, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1048, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1049, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1049, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1049, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1050},
-	{Name: "bzcat", Operands: Reads, Options: options1050},
-	{Name: "xzcat", Operands: Reads, Options: options1050},
-	{Name: "zstdcat", Operands: Reads, Options: options1050},
-	{Name: "lz4cat", Operands: Reads, Options: options1050},
-	{Name: "lzcat", Operands: Reads, Options: options1050},
-	{Name: "gzcat", Operands: Reads, Options: options1050},
-	{Name: "zless", Operands: Reads, Options: options1050},
-	{Name: "zmore", Operands: Reads, Options: options1050},
-	{Name: "bzless", Operands: Reads, Options: options1050},
-	{Name: "bzmore", Operands: Reads, Options: options1050},
-	{Name: "xzless", Operands: Reads, Options: options1050},
-	{Name: "zcmp", Operands: Reads, Options: options1050},
-	{Name: "zdiff", Operands: Reads, Options: options1050},
-	{Name: "bzcmp", Operands: Reads, Options: options1050},
-	{Name: "bzdiff", Operands: Reads, Options: options1050},
-	{Name: "xzcmp", Operands: Reads, Options: options1050},
-	{Name: "xzdiff", Operands: Reads, Options: options1050},
-	{Name: "zig", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1051, Subs: subs1052, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1053},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1086, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1087, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options1088, Here: true},
+	{Name: "uptime", Options: options1089, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1090, Subs: subs1105, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1106, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1107, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1108},
+	{Name: "vim", Operands: Outputs, Options: options1109},
+	{Name: "vi", Operands: Outputs, Options: options1109},
+	{Name: "nvim", Operands: Outputs, Options: options1109},
+	{Name: "view", Operands: Outputs, Options: options1109},
+	{Name: "vimdiff", Operands: Outputs, Options: options1109},
+	{Name: "gvim", Operands: Outputs, Options: options1109},
+	{Name: "ex", Operands: Outputs, Options: options1109},
+	{Name: "rvim", Operands: Outputs, Options: options1109},
+	{Name: "nvi", Operands: Outputs, Options: options1109},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1109},
+	{Name: "vim.basic", Operands: Outputs, Options: options1109},
+	{Name: "nano", Operands: Outputs, Options: options1109},
+	{Name: "pico", Operands: Outputs, Options: options1109},
+	{Name: "micro", Operands: Outputs, Options: options1109},
+	{Name: "joe", Operands: Outputs, Options: options1109},
+	{Name: "jed", Operands: Outputs, Options: options1109},
+	{Name: "mcedit", Operands: Outputs, Options: options1109},
+	{Name: "helix", Operands: Outputs, Options: options1109},
+	{Name: "hx", Operands: Outputs, Options: options1109},
+	{Name: "kak", Operands: Outputs, Options: options1109},
+	{Name: "ne", Operands: Outputs, Options: options1109},
+	{Name: "zile", Operands: Outputs, Options: options1109},
+	{Name: "mg", Operands: Outputs, Options: options1109},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1109},
+	{Name: "code", Operands: Outputs, Options: options1109},
+	{Name: "cursor", Operands: Outputs, Options: options1109},
+	{Name: "subl", Operands: Outputs, Options: options1109},
+	{Name: "atom", Operands: Outputs, Options: options1109},
+	{Name: "gedit", Operands: Outputs, Options: options1109},
+	{Name: "kate", Operands: Outputs, Options: options1109},
+	{Name: "zed", Operands: Outputs, Options: options1109},
+	{Name: "idea", Operands: Outputs, Options: options1109},
+	{Name: "virtualenv", Operands: Outputs, Options: options1110},
+	{Name: "pyvenv", Operands: Outputs, Options: options1110},
+	{Name: "vitest", Style: Exact, Options: options1111, Subs: subs1112, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1113, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1114, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1115, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1116, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1117, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1117, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1118, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1120, Here: true},
+	{Name: "which", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1122, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1123},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1124, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1125, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1126, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1127, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1129, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1130, Beside: true},
+	{Name: "yarn", Style: Exact, Options: options1131, Subs: subs1136, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1131, Subs: subs1136, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1137, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1138, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1138, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1138, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1139},
+	{Name: "bzcat", Operands: Reads, Options: options1139},
+	{Name: "xzcat", Operands: Reads, Options: options1139},
+	{Name: "zstdcat", Operands: Reads, Options: options1139},
+	{Name: "lz4cat", Operands: Reads, Options: options1139},
+	{Name: "lzcat", Operands: Reads, Options: options1139},
+	{Name: "gzcat", Operands: Reads, Options: options1139},
+	{Name: "zless", Operands: Reads, Options: options1139},
+	{Name: "zmore", Operands: Reads, Options: options1139},
+	{Name: "bzless", Operands: Reads, Options: options1139},
+	{Name: "bzmore", Operands: Reads, Options: options1139},
+	{Name: "xzless", Operands: Reads, Options: options1139},
+	{Name: "zcmp", Operands: Reads, Options: options1139},
+	{Name: "zdiff", Operands: Reads, Options: options1139},
+	{Name: "bzcmp", Operands: Reads, Options: options1139},
+	{Name: "bzdiff", Operands: Reads, Options: options1139},
+	{Name: "xzcmp", Operands: Reads, Options: options1139},
+	{Name: "xzdiff", Operands: Reads, Options: options1139},
+	{Name: "zig", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1142},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1054},
-	{Name: "zstd", Operands: Outputs, Options: options1055, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1055, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1055, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1055, Beside: true},
+	{Name: "zmodload", Operands: Unread, Options: options1143},
+	{Name: "zstd", Operands: Outputs, Options: options1144, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1144, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1144, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1144, Beside: true},
 }
 
 var options0 = []Option{
@@ -7344,8 +7344,8 @@ var options20 = []Option{
 	{Names: names{"--starting-token"}, Value: Required},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--no-dry-run"}},
-	{Names: names{"--zip-file"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--body"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--zip-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--body"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--user-data"}, Value: Required},
 	{Names: names{"--template-body"}, Value: Required},
@@ -7366,9 +7366,115 @@ var options20 = []Option{
 	{Names: names{"--container"}, Value: Required},
 	{Names: names{"--cluster"}, Value: Required},
 	{Names: names{"--task"}, Value: Required},
+	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--template"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--output-template-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--build-root"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--source"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--priv-launch-key"}, Value: Required, Effect: EffRead},
+	{Names: names{"--s3-location"}, Value: Required},
+	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--private-key"}, Value: Required, Effect: EffRead},
+	{Names: names{"--certificate-body"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--payload"}, Value: Required},
 }
 
 var options21 = []Option{
+	{Names: names{"--tool"}, Value: Required},
+	{Names: names{"--domain"}, Value: Required},
+	{Names: names{"--domain-owner"}, Value: Required},
+	{Names: names{"--repository"}, Value: Required},
+	{Names: names{"--namespace"}, Value: Required},
+	{Names: names{"--duration-seconds"}, Value: Required},
+	{Names: names{"--dry-run"}},
+}
+
+var subs22 = []Program{
+	{Name: "login", Style: Exact, Path: names{"codeartifact", "login"}, Options: options21, Apart: true, Special: "aws"},
+}
+
+var options23 = []Option{
+	{Names: names{"--csv"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--service-model"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--service-name"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var subs24 = []Program{
+	{Name: "add-model", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+	{Name: "export-credentials", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+	{Name: "get", Style: Exact, Path: names{"configure", "list"}, Special: "aws"},
+	{Name: "import", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+	{Name: "list", Style: Exact, Path: names{"configure", "list"}, Special: "aws"},
+	{Name: "list-profiles", Style: Exact, Path: names{"configure", "list"}, Special: "aws"},
+	{Name: "set", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+	{Name: "sso", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+	{Name: "sso-session", Style: Exact, Path: names{"configure", "set"}, Options: options23, Apart: true, Special: "aws", Home: ".aws/config"},
+}
+
+var subs25 = []Program{
+	{Name: "execute-command", Style: Exact, Path: names{"ecs", "execute-command"}, Apart: true, Special: "aws"},
+}
+
+var options26 = []Option{
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--role-arn"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--alias"}, Value: Required},
+	{Names: names{"--user-alias"}, Value: Required},
+	{Names: names{"--assume-role-arn"}, Value: Required},
+	{Names: names{"--proxy-url"}, Value: Required},
+}
+
+var subs27 = []Program{
+	{Name: "update-kubeconfig", Style: Exact, Path: names{"eks", "update-kubeconfig"}, Options: options26, Apart: true, Special: "aws", Home: ".kube/config"},
+}
+
+var options28 = []Option{
+	{Names: names{"--cluster-id"}, Value: Required},
+	{Names: names{"--key-pair-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--src"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--dest"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+}
+
+var subs29 = []Program{
+	{Name: "get", Style: Exact, Path: names{"emr", "ssh"}, Options: options28, Apart: true, Special: "aws"},
+	{Name: "put", Style: Exact, Path: names{"emr", "ssh"}, Options: options28, Apart: true, Special: "aws"},
+	{Name: "socks", Style: Exact, Path: names{"emr", "ssh"}, Options: options28, Apart: true, Special: "aws"},
+	{Name: "ssh", Style: Exact, Path: names{"emr", "ssh"}, Options: options28, Apart: true, Special: "aws"},
+}
+
+var options30 = []Option{
+	{Names: names{"--account-id"}, Value: Required},
+	{Names: names{"--vault-name"}, Value: Required},
+	{Names: names{"--job-id"}, Value: Required},
+	{Names: names{"--range"}, Value: Required},
+}
+
+var subs31 = []Program{
+	{Name: "get-job-output", Style: Exact, Operands: Outputs, Path: names{"glacier", "get-job-output"}, Options: options30, Special: "aws"},
+}
+
+var options32 = []Option{
+	{Names: names{"--function-name"}, Value: Required},
+	{Names: names{"--invocation-type"}, Value: Required},
+	{Names: names{"--log-type"}, Value: Required},
+	{Names: names{"--client-context"}, Value: Required},
+	{Names: names{"--payload"}, Value: Required},
+	{Names: names{"--qualifier"}, Value: Required},
+	{Names: names{"--invoke-args"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--tenant-id"}, Value: Required},
+}
+
+var subs33 = []Program{
+	{Name: "invoke", Style: Exact, Operands: Outputs, Path: names{"lambda", "invoke"}, Options: options32, Special: "aws"},
+	{Name: "invoke-async", Style: Exact, Operands: Outputs, Path: names{"lambda", "invoke"}, Options: options32, Special: "aws"},
+}
+
+var options34 = []Option{
 	{Names: names{"--recursive"}, Effect: EffRecursive},
 	{Names: names{"--exclude"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -7398,7 +7504,7 @@ var options21 = []Option{
 	{Names: names{"--query"}, Value: Required},
 }
 
-var options22 = []Option{
+var options35 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"--human-readable"}},
 	{Names: names{"--summarize"}},
@@ -7419,23 +7525,269 @@ var options22 = []Option{
 	{Names: names{"--query"}, Value: Required},
 }
 
-var subs23 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options21},
-	{Name: "ls", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
-	{Name: "mb", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options21},
-	{Name: "presign", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
-	{Name: "rb", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
-	{Name: "rm", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
-	{Name: "sync", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options21},
-	{Name: "website", Style: Exact, Path: names{"s3", "ls"}, Options: options22},
+var subs36 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options34, Special: "aws"},
+	{Name: "ls", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
+	{Name: "mb", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options34, Special: "aws"},
+	{Name: "presign", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
+	{Name: "rb", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
+	{Name: "rm", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
+	{Name: "sync", Style: Exact, Operands: Transfer, Path: names{"s3", "cp"}, Options: options34, Special: "aws"},
+	{Name: "website", Style: Exact, Path: names{"s3", "ls"}, Options: options35, Special: "aws"},
 }
 
-var subs24 = []Program{
-	{Name: "s3", Style: Exact, Operands: Unread, Path: names{"s3"}, Subs: subs23},
+var options37 = []Option{
+	{Names: names{"--bucket"}, Value: Required},
+	{Names: names{"--key"}, Value: Required},
+	{Names: names{"--range"}, Value: Required},
+	{Names: names{"--version-id"}, Value: Required},
+	{Names: names{"--if-match"}, Value: Required},
+	{Names: names{"--if-modified-since"}, Value: Required},
+	{Names: names{"--if-none-match"}, Value: Required},
+	{Names: names{"--if-unmodified-since"}, Value: Required},
+	{Names: names{"--response-cache-control"}, Value: Required},
+	{Names: names{"--response-content-disposition"}, Value: Required},
+	{Names: names{"--response-content-encoding"}, Value: Required},
+	{Names: names{"--response-content-language"}, Value: Required},
+	{Names: names{"--response-content-type"}, Value: Required},
+	{Names: names{"--response-expires"}, Value: Required},
+	{Names: names{"--sse-customer-algorithm"}, Value: Required},
+	{Names: names{"--sse-customer-key"}, Value: Required},
+	{Names: names{"--sse-customer-key-md5"}, Value: Required},
+	{Names: names{"--request-payer"}, Value: Required},
+	{Names: names{"--part-number"}, Value: Required},
+	{Names: names{"--expected-bucket-owner"}, Value: Required},
+	{Names: names{"--checksum-mode"}, Value: Required},
+	{Names: names{"--expression"}, Value: Required},
+	{Names: names{"--expression-type"}, Value: Required},
+	{Names: names{"--request-progress"}, Value: Required},
+	{Names: names{"--input-serialization"}, Value: Required},
+	{Names: names{"--output-serialization"}, Value: Required},
+	{Names: names{"--scan-range"}, Value: Required},
 }
 
-var options25 = []Option{
+var subs38 = []Program{
+	{Name: "get-object", Style: Exact, Operands: Outputs, Path: names{"s3api", "get-object"}, Options: options37, Special: "aws"},
+	{Name: "get-object-torrent", Style: Exact, Operands: Outputs, Path: names{"s3api", "get-object"}, Options: options37, Special: "aws"},
+	{Name: "select-object-content", Style: Exact, Operands: Outputs, Path: names{"s3api", "get-object"}, Options: options37, Special: "aws"},
+}
+
+var options39 = []Option{
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--document-name"}, Value: Required},
+	{Names: names{"--parameters"}, Value: Required},
+	{Names: names{"--reason"}, Value: Required},
+	{Names: names{"--session-id"}, Value: Required},
+	{Names: names{"--instance-ids"}, Value: Required},
+	{Names: names{"--targets"}, Value: Required},
+}
+
+var subs40 = []Program{
+	{Name: "resume-session", Style: Exact, Path: names{"ssm", "start-session"}, Options: options39, Apart: true, Special: "aws"},
+	{Name: "send-command", Style: Exact, Path: names{"ssm", "start-session"}, Options: options39, Apart: true, Special: "aws"},
+	{Name: "start-automation-execution", Style: Exact, Path: names{"ssm", "start-session"}, Options: options39, Apart: true, Special: "aws"},
+	{Name: "start-session", Style: Exact, Path: names{"ssm", "start-session"}, Options: options39, Apart: true, Special: "aws"},
+}
+
+var subs41 = []Program{
+	{Name: "codeartifact", Style: Exact, Path: names{"codeartifact"}, Subs: subs22, Inherit: true, Special: "aws"},
+	{Name: "configure", Style: Exact, Path: names{"configure"}, Subs: subs24, Inherit: true, Special: "aws"},
+	{Name: "ec2-instance-connect", Style: Exact, Path: names{"ec2-instance-connect"}, Apart: true, Special: "aws"},
+	{Name: "ecs", Style: Exact, Path: names{"ecs"}, Subs: subs25, Inherit: true, Special: "aws"},
+	{Name: "eks", Style: Exact, Path: names{"eks"}, Subs: subs27, Inherit: true, Special: "aws"},
+	{Name: "emr", Style: Exact, Path: names{"emr"}, Subs: subs29, Inherit: true, Special: "aws"},
+	{Name: "glacier", Style: Exact, Path: names{"glacier"}, Subs: subs31, Inherit: true, Special: "aws"},
+	{Name: "lambda", Style: Exact, Path: names{"lambda"}, Subs: subs33, Inherit: true, Special: "aws"},
+	{Name: "s3", Style: Exact, Operands: Unread, Path: names{"s3"}, Subs: subs36, Inherit: true, Special: "aws"},
+	{Name: "s3api", Style: Exact, Path: names{"s3api"}, Subs: subs38, Inherit: true, Special: "aws"},
+	{Name: "ssm", Style: Exact, Path: names{"ssm"}, Subs: subs40, Inherit: true, Special: "aws"},
+}
+
+var options42 = []Option{
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--account"}, Value: Required},
+	{Names: names{"--configuration"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--limit"}, Value: Required},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--verbosity"}, Value: Required},
+	{Names: names{"--zone"}, Value: Required},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--impersonate-service-account"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--access-token-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--flags-file"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--log-http"}},
+	{Names: names{"--user-output-enabled"}},
+	{Names: names{"--billing-project"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--ssh-flag"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--env-vars-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+	{Names: names{"--subscription"}, Value: Required},
+	{Names: names{"-g", "--resource-group"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"--only-show-errors"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--debug"}},
+	{Names: names{"-a", "--app"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
+}
+
+var options43 = []Option{
+	{Names: names{"--resource"}, Value: Required},
+	{Names: names{"--scope"}, Value: Required},
+	{Names: names{"--tenant"}, Value: Required},
+}
+
+var subs44 = []Program{
+	{Name: "get-access-token", Style: Exact, Path: names{"account", "get-access-token"}, Options: options43, Apart: true, Special: "azure"},
+}
+
+var options45 = []Option{
+	{Names: names{"--expose-token"}},
+	{Names: names{"-u", "--username"}, Value: Required},
+	{Names: names{"-p", "--password"}, Value: Required},
+}
+
+var subs46 = []Program{
+	{Name: "login", Style: Exact, Path: names{"acr", "login"}, Options: options45, Special: "azure", Home: ".docker/config.json"},
+}
+
+var options47 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-a", "--admin"}},
+	{Names: names{"--overwrite-existing"}},
+	{Names: names{"--context"}, Value: Required},
+	{Names: names{"--public-fqdn"}},
+	{Names: names{"--install-location"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--kubelogin-install-location"}, Value: Required, Effect: EffWrite},
+}
+
+var subs48 = []Program{
+	{Name: "get-credentials", Style: Exact, Path: names{"aks", "get-credentials"}, Options: options47, Apart: true, Special: "azure", Home: ".kube/config"},
+	{Name: "install-cli", Style: Exact, Path: names{"aks", "get-credentials"}, Options: options47, Apart: true, Special: "azure", Home: ".kube/config"},
+	{Name: "use-dev-spaces", Style: Exact, Path: names{"aks", "get-credentials"}, Options: options47, Apart: true, Special: "azure", Home: ".kube/config"},
+}
+
+var options49 = []Option{
+	{Names: names{"-f", "--template-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--template-uri"}, Value: Required},
+	{Names: names{"-p", "--parameters"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--mode"}, Value: Required},
+	{Names: names{"--what-if"}},
+}
+
+var options50 = []Option{
+	{Names: names{"--source"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--yes"}},
+}
+
+var options51 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffBelow},
+	{Names: names{"-s", "--source"}, Value: Required},
+}
+
+var options52 = []Option{
+	{Names: names{"-c", "--container-name"}, Value: Required},
+	{Names: names{"-s", "--source"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-d", "--destination"}, Value: Required},
+	{Names: names{"--account-name"}, Value: Required},
+	{Names: names{"--account-key"}, Value: Required},
+	{Names: names{"--auth-mode"}, Value: Required},
+	{Names: names{"--connection-string"}, Value: Required},
+	{Names: names{"--sas-token"}, Value: Required},
+	{Names: names{"--overwrite"}, Value: Optional},
+	{Names: names{"--pattern"}, Value: Required},
+	{Names: names{"--no-progress"}},
+	{Names: names{"--destination-path"}, Value: Required},
+	{Names: names{"--max-connections"}, Value: Required},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"--blob-url"}, Value: Required},
+	{Names: names{"--tier"}, Value: Required},
+	{Names: names{"--content-type"}, Value: Required},
+	{Names: names{"-p", "--path"}, Value: Required},
+	{Names: names{"--share-name"}, Value: Required},
+}
+
+var options53 = []Option{
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-d", "--destination"}, Value: Required},
+}
+
+var subs54 = []Program{
+	{Name: "download", Style: Exact, Path: names{"storage", "blob", "download"}, Options: options51, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "download-batch", Style: Exact, Path: names{"storage", "blob", "download"}, Options: options51, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "upload", Style: Exact, Path: names{"storage", "blob", "upload"}, Options: options53, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "upload-batch", Style: Exact, Path: names{"storage", "blob", "upload"}, Options: options53, Shared: [][]Option{options52}, Special: "azure"},
+}
+
+var options55 = []Option{
+	{Names: names{"-s", "--source"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--recursive"}},
+	{Names: names{"--put-md5"}},
+	{Names: names{"--account-name"}, Value: Required},
+	{Names: names{"--cap-mbps"}, Value: Required},
+}
+
+var options56 = []Option{
+	{Names: names{"--dest"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffBelow},
+	{Names: names{"-s", "--source"}, Value: Required},
+}
+
+var subs57 = []Program{
+	{Name: "download", Style: Exact, Path: names{"storage", "file", "download"}, Options: options56, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "download-batch", Style: Exact, Path: names{"storage", "file", "download"}, Options: options56, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "upload", Style: Exact, Path: names{"storage", "file", "upload"}, Shared: [][]Option{options52}, Special: "azure"},
+	{Name: "upload-batch", Style: Exact, Path: names{"storage", "file", "upload"}, Shared: [][]Option{options52}, Special: "azure"},
+}
+
+var subs58 = []Program{
+	{Name: "blob", Style: Exact, Path: names{"storage", "blob"}, Subs: subs54, Inherit: true, Special: "azure"},
+	{Name: "copy", Style: Exact, Path: names{"storage", "copy"}, Options: options55, Special: "azure"},
+	{Name: "file", Style: Exact, Path: names{"storage", "file"}, Subs: subs57, Inherit: true, Special: "azure"},
+	{Name: "fs", Style: Exact, Path: names{"storage", "file"}, Subs: subs57, Inherit: true, Special: "azure"},
+}
+
+var options59 = []Option{
+	{Names: names{"--scripts"}, Value: Required, Effect: EffRun},
+	{Names: names{"--script"}, Value: Required, Effect: EffRun},
+	{Names: names{"--command-id"}, Value: Required},
+	{Names: names{"--parameters"}, Value: Required},
+	{Names: names{"--run-command-name"}, Value: Required},
+	{Names: names{"--async-execution"}, Value: Required},
+}
+
+var subs60 = []Program{
+	{Name: "run-command", Style: Exact, Path: names{"vm", "run-command"}, Options: options59, Special: "azure"},
+}
+
+var subs61 = []Program{
+	{Name: "account", Style: Exact, Path: names{"account"}, Subs: subs44, Inherit: true, Special: "azure"},
+	{Name: "acr", Style: Exact, Path: names{"acr"}, Subs: subs46, Inherit: true, Special: "azure"},
+	{Name: "aks", Style: Exact, Path: names{"aks"}, Subs: subs48, Inherit: true, Special: "azure"},
+	{Name: "deployment", Style: Exact, Path: names{"deployment"}, Options: options49, Inherit: true, Special: "azure"},
+	{Name: "extension", Style: Exact, Path: names{"ssh"}, Options: options50, Apart: true, Special: "azure"},
+	{Name: "self-test", Style: Exact, Path: names{"ssh"}, Options: options50, Apart: true, Special: "azure"},
+	{Name: "serial-console", Style: Exact, Path: names{"ssh"}, Options: options50, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Exact, Path: names{"ssh"}, Options: options50, Apart: true, Special: "azure"},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs58, Inherit: true, Special: "azure"},
+	{Name: "vm", Style: Exact, Path: names{"vm"}, Subs: subs60, Inherit: true, Special: "azure"},
+}
+
+var options62 = []Option{
 	{Names: names{"-a", "--algorithm"}, Value: Required},
 	{Names: names{"-l", "--length"}, Value: Required},
 	{Names: names{"-0", "--01"}},
@@ -7454,7 +7806,7 @@ var options25 = []Option{
 	{Names: names{"-w", "--warn"}},
 }
 
-var options26 = []Option{
+var options63 = []Option{
 	{Names: names{"-d", "-D", "--decode"}},
 	{Names: names{"--base64"}},
 	{Names: names{"--base64url"}},
@@ -7469,13 +7821,13 @@ var options26 = []Option{
 	{Names: names{"-w", "--wrap"}, Value: Required},
 }
 
-var options27 = []Option{
+var options64 = []Option{
 	{Names: names{"-a", "--multiple"}},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"-z", "--zero"}},
 }
 
-var options28 = []Option{
+var options65 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -7520,7 +7872,7 @@ var options28 = []Option{
 	{Names: names{"--pretty-print"}},
 }
 
-var options29 = []Option{
+var options66 = []Option{
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"--nonprintable-notation"}, Value: Required},
 	{Names: names{"-p", "--plain"}},
@@ -7570,7 +7922,7 @@ var options29 = []Option{
 	{Names: names{"--set-terminal-title"}},
 }
 
-var options30 = []Option{
+var options67 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"--code-quote-style"}, Value: Required},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -7601,7 +7953,7 @@ var options30 = []Option{
 	{Names: names{"--tempdir"}, Value: Required, Effect: EffWrite},
 }
 
-var options31 = []Option{
+var options68 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-h", "--help"}},
@@ -7614,7 +7966,7 @@ var options31 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options32 = []Option{
+var options69 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -7631,7 +7983,7 @@ var options32 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffRun},
 }
 
-var options33 = []Option{
+var options70 = []Option{
 	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
 	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
@@ -7689,7 +8041,7 @@ var options33 = []Option{
 	{Names: names{"--circular"}},
 }
 
-var options34 = []Option{
+var options71 = []Option{
 	{Names: names{"-c", "--code"}, Value: Required},
 	{Names: names{"-l", "--line-length", "--line-width"}, Value: Required},
 	{Names: names{"-t", "--target-version"}, Value: Required},
@@ -7751,14 +8103,14 @@ var options34 = []Option{
 	{Names: names{"--jobs"}, Value: Required},
 }
 
-var options35 = []Option{
+var options72 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-d", "--debug"}},
 }
 
-var options36 = []Option{
+var options73 = []Option{
 	{Names: names{"--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-f", "--force"}},
@@ -7772,7 +8124,7 @@ var options36 = []Option{
 	{Names: names{"--services"}},
 }
 
-var subs37 = []Program{
+var subs74 = []Program{
 	{Name: "add", Path: names{"bundle", "install"}},
 	{Name: "check", Path: names{"bundle", "install"}},
 	{Name: "cleanup", Path: names{"bundle", "install"}},
@@ -7786,7 +8138,7 @@ var subs37 = []Program{
 	{Name: "upgrade", Path: names{"bundle", "install"}},
 }
 
-var options38 = []Option{
+var options75 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--force", "-f"}},
@@ -7806,7 +8158,7 @@ var options38 = []Option{
 	{Names: names{"--only-dependencies"}},
 }
 
-var options39 = []Option{
+var options76 = []Option{
 	{Names: names{"--cask"}},
 	{Names: names{"--formula"}},
 	{Names: names{"--versions"}},
@@ -7824,7 +8176,7 @@ var options39 = []Option{
 	{Names: names{"--include-build"}},
 }
 
-var options40 = []Option{
+var options77 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--cmd"}, Value: Required, Effect: EffRun, Pattern: true},
@@ -7832,65 +8184,65 @@ var options40 = []Option{
 	{Names: names{"--pry"}},
 }
 
-var subs41 = []Program{
-	{Name: "abv", Path: names{"list"}, Options: options39},
-	{Name: "analytics", Path: names{"install"}, Options: options38},
+var subs78 = []Program{
+	{Name: "abv", Path: names{"list"}, Options: options76},
+	{Name: "analytics", Path: names{"install"}, Options: options75},
 	{Name: "audit", Operands: Unread, Path: names{"edit"}},
-	{Name: "autoremove", Path: names{"install"}, Options: options38},
+	{Name: "autoremove", Path: names{"install"}, Options: options75},
 	{Name: "bump-formula-pr", Operands: Unread, Path: names{"edit"}},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Options: options36, Subs: subs37, Inherit: true},
-	{Name: "cat", Path: names{"list"}, Options: options39},
-	{Name: "cleanup", Path: names{"install"}, Options: options38},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Options: options73, Subs: subs74, Inherit: true},
+	{Name: "cat", Path: names{"list"}, Options: options76},
+	{Name: "cleanup", Path: names{"install"}, Options: options75},
 	{Name: "command", Operands: Unread, Path: names{"edit"}},
-	{Name: "commands", Path: names{"list"}, Options: options39},
-	{Name: "config", Path: names{"list"}, Options: options39},
+	{Name: "commands", Path: names{"list"}, Options: options76},
+	{Name: "config", Path: names{"list"}, Options: options76},
 	{Name: "create", Operands: Unread, Path: names{"edit"}},
-	{Name: "deps", Path: names{"list"}, Options: options39},
-	{Name: "desc", Path: names{"list"}, Options: options39},
-	{Name: "developer", Path: names{"install"}, Options: options38},
-	{Name: "doctor", Path: names{"install"}, Options: options38},
-	{Name: "dr", Path: names{"install"}, Options: options38},
+	{Name: "deps", Path: names{"list"}, Options: options76},
+	{Name: "desc", Path: names{"list"}, Options: options76},
+	{Name: "developer", Path: names{"install"}, Options: options75},
+	{Name: "doctor", Path: names{"install"}, Options: options75},
+	{Name: "dr", Path: names{"install"}, Options: options75},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}},
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
-	{Name: "fetch", Path: names{"install"}, Options: options38},
-	{Name: "help", Path: names{"list"}, Options: options39},
-	{Name: "home", Path: names{"list"}, Options: options39},
-	{Name: "homepage", Path: names{"list"}, Options: options39},
-	{Name: "info", Path: names{"list"}, Options: options39},
-	{Name: "install", Path: names{"install"}, Options: options38},
-	{Name: "irb", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
-	{Name: "leaves", Path: names{"list"}, Options: options39},
-	{Name: "link", Path: names{"install"}, Options: options38},
-	{Name: "list", Path: names{"list"}, Options: options39},
-	{Name: "log", Path: names{"list"}, Options: options39},
-	{Name: "ls", Path: names{"list"}, Options: options39},
-	{Name: "missing", Path: names{"list"}, Options: options39},
-	{Name: "options", Path: names{"list"}, Options: options39},
-	{Name: "outdated", Path: names{"list"}, Options: options39},
-	{Name: "pin", Path: names{"install"}, Options: options38},
-	{Name: "postinstall", Path: names{"install"}, Options: options38},
-	{Name: "reinstall", Path: names{"install"}, Options: options38},
-	{Name: "remove", Path: names{"install"}, Options: options38},
-	{Name: "rm", Path: names{"install"}, Options: options38},
-	{Name: "ruby", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
-	{Name: "search", Path: names{"list"}, Options: options39},
-	{Name: "services", Path: names{"install"}, Options: options38},
-	{Name: "sh", Operands: Script, Path: names{"sh"}, Options: options40, Ends: true, Stdin: true},
+	{Name: "fetch", Path: names{"install"}, Options: options75},
+	{Name: "help", Path: names{"list"}, Options: options76},
+	{Name: "home", Path: names{"list"}, Options: options76},
+	{Name: "homepage", Path: names{"list"}, Options: options76},
+	{Name: "info", Path: names{"list"}, Options: options76},
+	{Name: "install", Path: names{"install"}, Options: options75},
+	{Name: "irb", Operands: Script, Path: names{"sh"}, Options: options77, Ends: true, Stdin: true},
+	{Name: "leaves", Path: names{"list"}, Options: options76},
+	{Name: "link", Path: names{"install"}, Options: options75},
+	{Name: "list", Path: names{"list"}, Options: options76},
+	{Name: "log", Path: names{"list"}, Options: options76},
+	{Name: "ls", Path: names{"list"}, Options: options76},
+	{Name: "missing", Path: names{"list"}, Options: options76},
+	{Name: "options", Path: names{"list"}, Options: options76},
+	{Name: "outdated", Path: names{"list"}, Options: options76},
+	{Name: "pin", Path: names{"install"}, Options: options75},
+	{Name: "postinstall", Path: names{"install"}, Options: options75},
+	{Name: "reinstall", Path: names{"install"}, Options: options75},
+	{Name: "remove", Path: names{"install"}, Options: options75},
+	{Name: "rm", Path: names{"install"}, Options: options75},
+	{Name: "ruby", Operands: Script, Path: names{"sh"}, Options: options77, Ends: true, Stdin: true},
+	{Name: "search", Path: names{"list"}, Options: options76},
+	{Name: "services", Path: names{"install"}, Options: options75},
+	{Name: "sh", Operands: Script, Path: names{"sh"}, Options: options77, Ends: true, Stdin: true},
 	{Name: "shellenv", Operands: Unread, Path: names{"edit"}},
 	{Name: "style", Operands: Unread, Path: names{"edit"}},
-	{Name: "switch", Path: names{"install"}, Options: options38},
-	{Name: "tap", Path: names{"install"}, Options: options38},
+	{Name: "switch", Path: names{"install"}, Options: options75},
+	{Name: "tap", Path: names{"install"}, Options: options75},
 	{Name: "test", Operands: Unread, Path: names{"edit"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options38},
-	{Name: "unlink", Path: names{"install"}, Options: options38},
-	{Name: "unpin", Path: names{"install"}, Options: options38},
-	{Name: "untap", Path: names{"install"}, Options: options38},
-	{Name: "update", Path: names{"install"}, Options: options38},
-	{Name: "upgrade", Path: names{"install"}, Options: options38},
-	{Name: "uses", Path: names{"list"}, Options: options39},
+	{Name: "uninstall", Path: names{"install"}, Options: options75},
+	{Name: "unlink", Path: names{"install"}, Options: options75},
+	{Name: "unpin", Path: names{"install"}, Options: options75},
+	{Name: "untap", Path: names{"install"}, Options: options75},
+	{Name: "update", Path: names{"install"}, Options: options75},
+	{Name: "upgrade", Path: names{"install"}, Options: options75},
+	{Name: "uses", Path: names{"list"}, Options: options76},
 }
 
-var options42 = []Option{
+var options79 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"--log-format"}, Value: Required},
 	{Names: names{"--timeout"}, Value: Required},
@@ -7910,7 +8262,7 @@ var options42 = []Option{
 	{Names: names{"--disable-symlinks"}},
 }
 
-var options43 = []Option{
+var options80 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-r", "--preload", "--require", "--import"}, Value: Required, Effect: EffProgram},
@@ -7972,7 +8324,7 @@ var options43 = []Option{
 	{Names: names{"--console-depth"}, Value: Required},
 }
 
-var options44 = []Option{
+var options81 = []Option{
 	{Names: names{"--production"}},
 	{Names: names{"--compile"}, Effect: EffWriteHere},
 	{Names: names{"--bytecode"}},
@@ -8010,7 +8362,7 @@ var options44 = []Option{
 	{Names: names{"--bundle"}},
 }
 
-var options45 = []Option{
+var options82 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -8050,7 +8402,7 @@ var options45 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options46 = []Option{
+var options83 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -8074,22 +8426,22 @@ var options46 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs47 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+var subs84 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options44, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options81, Workdir: true},
 	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
@@ -8097,19 +8449,19 @@ var subs47 = []Program{
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options46, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options83, Workdir: true},
 	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options45, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
 	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
 	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
 }
 
-var options48 = []Option{
+var options85 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -8118,12 +8470,12 @@ var options48 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options49 = []Option{
+var options86 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options50 = []Option{
+var options87 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -8164,48 +8516,48 @@ var options50 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs51 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options50, Workdir: true},
+var subs88 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options49, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options50, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options87, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options50, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options87, Workdir: true},
 }
 
-var options52 = []Option{
+var options89 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -8213,7 +8565,7 @@ var options52 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options53 = []Option{
+var options90 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -8285,7 +8637,7 @@ var options53 = []Option{
 	{Names: names{"--repetitive-best"}},
 }
 
-var options54 = []Option{
+var options91 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -8301,7 +8653,7 @@ var options54 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options55 = []Option{
+var options92 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -8311,7 +8663,7 @@ var options55 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options56 = []Option{
+var options93 = []Option{
 	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -8355,7 +8707,7 @@ var options56 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options57 = []Option{
+var options94 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -8372,7 +8724,7 @@ var options57 = []Option{
 	{Names: names{"+"}},
 }
 
-var options58 = []Option{
+var options95 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -8404,7 +8756,7 @@ var options58 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options59 = []Option{
+var options96 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8438,7 +8790,7 @@ var options59 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options60 = []Option{
+var options97 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -8447,7 +8799,7 @@ var options60 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options61 = []Option{
+var options98 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -8456,7 +8808,7 @@ var options61 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options62 = []Option{
+var options99 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -8465,7 +8817,7 @@ var options62 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options63 = []Option{
+var options100 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8473,7 +8825,7 @@ var options63 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options64 = []Option{
+var options101 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -8491,7 +8843,7 @@ var options64 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options65 = []Option{
+var options102 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -8518,7 +8870,7 @@ var options65 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options66 = []Option{
+var options103 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -8531,7 +8883,7 @@ var options66 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options67 = []Option{
+var options104 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -8560,23 +8912,23 @@ var options67 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs68 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options67, Shared: [][]Option{options59}, Workdir: true},
+var subs105 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
 }
 
-var options69 = []Option{
+var options106 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options70 = []Option{
+var options107 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -8600,7 +8952,7 @@ var options70 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options71 = []Option{
+var options108 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -8623,102 +8975,102 @@ var options71 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs72 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options61, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options62, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options63, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options65, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
+var subs109 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options98, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options99, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options100, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options102, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options66, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs68, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options59}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options59}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options60, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options69, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options64, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options70, Shared: [][]Option{options59}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options71, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs105, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options96}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options96}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options108, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options58, Shared: [][]Option{options59}, Workdir: true, Named: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
 }
 
-var options73 = []Option{
+var options110 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -8732,14 +9084,14 @@ var options73 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options74 = []Option{
+var options111 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options75 = []Option{
+var options112 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -8756,7 +9108,7 @@ var options75 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options76 = []Option{
+var options113 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8771,7 +9123,7 @@ var options76 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options77 = []Option{
+var options114 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -8791,7 +9143,7 @@ var options77 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options78 = []Option{
+var options115 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -8807,7 +9159,7 @@ var options78 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options79 = []Option{
+var options116 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -8831,7 +9183,7 @@ var options79 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options80 = []Option{
+var options117 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -8839,7 +9191,7 @@ var options80 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options81 = []Option{
+var options118 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -8858,7 +9210,7 @@ var options81 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options82 = []Option{
+var options119 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -8875,7 +9227,7 @@ var options82 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options83 = []Option{
+var options120 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -8942,7 +9294,7 @@ var options83 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options84 = []Option{
+var options121 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -8951,12 +9303,12 @@ var options84 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options85 = []Option{
+var options122 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options86 = []Option{
+var options123 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -8982,7 +9334,7 @@ var options86 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options87 = []Option{
+var options124 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -8993,13 +9345,13 @@ var options87 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options88 = []Option{
+var options125 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options89 = []Option{
+var options126 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -9024,7 +9376,7 @@ var options89 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options90 = []Option{
+var options127 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -9032,7 +9384,7 @@ var options90 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options91 = []Option{
+var options128 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -9040,7 +9392,7 @@ var options91 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options92 = []Option{
+var options129 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -9057,11 +9409,11 @@ var options92 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options93 = []Option{
+var options130 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options94 = []Option{
+var options131 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -9104,60 +9456,60 @@ var options94 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs95 = []Program{
+var subs132 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options93, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options130, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options94, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options96 = []Option{
+var options133 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -9187,14 +9539,14 @@ var options96 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options97 = []Option{
+var options134 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options98 = []Option{
+var options135 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -9210,7 +9562,7 @@ var options98 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options99 = []Option{
+var options136 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -9222,35 +9574,35 @@ var options99 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs100 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options98, Named: true},
+var subs137 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options135, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options135, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options135, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options135, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options135, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options99, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options136, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options98, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options98, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options135, Named: true},
 }
 
-var options101 = []Option{
+var options138 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -9277,7 +9629,7 @@ var options101 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options102 = []Option{
+var options139 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -9286,24 +9638,24 @@ var options102 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs103 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options102},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options102},
+var subs140 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options139},
+	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options139},
 }
 
-var options104 = []Option{
+var options141 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options105 = []Option{
+var options142 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -9329,7 +9681,7 @@ var options105 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options106 = []Option{
+var options143 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -9348,21 +9700,21 @@ var options106 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs107 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options105, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options106, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options105, Workdir: true},
+var subs144 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options142, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options143, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options142, Workdir: true},
 }
 
-var options108 = []Option{
+var options145 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -9401,7 +9753,7 @@ var options108 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options109 = []Option{
+var options146 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -9418,7 +9770,7 @@ var options109 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options110 = []Option{
+var options147 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -9469,7 +9821,7 @@ var options110 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options111 = []Option{
+var options148 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -9482,7 +9834,7 @@ var options111 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options112 = []Option{
+var options149 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -9501,7 +9853,7 @@ var options112 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options113 = []Option{
+var options150 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -9511,7 +9863,7 @@ var options113 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options114 = []Option{
+var options151 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -9572,7 +9924,7 @@ var options114 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options115 = []Option{
+var options152 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -9860,7 +10212,7 @@ var options115 = []Option{
 	{Names: names{"--ntlm"}},
 }
 
-var options116 = []Option{
+var options153 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -9872,7 +10224,7 @@ var options116 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options117 = []Option{
+var options154 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -9898,18 +10250,18 @@ var options117 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs118 = []Program{
+var subs155 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options117, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options117, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options154, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options154, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options119 = []Option{
+var options156 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -9925,7 +10277,7 @@ var options119 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options120 = []Option{
+var options157 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -9943,7 +10295,7 @@ var options120 = []Option{
 	{Names: names{"+"}},
 }
 
-var options121 = []Option{
+var options158 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -9952,7 +10304,7 @@ var options121 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options122 = []Option{
+var options159 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -10012,13 +10364,13 @@ var options122 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options123 = []Option{
+var options160 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options124 = []Option{
+var options161 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -10031,7 +10383,7 @@ var options124 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options125 = []Option{
+var options162 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -10039,12 +10391,12 @@ var options125 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options126 = []Option{
+var options163 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options127 = []Option{
+var options164 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10060,7 +10412,7 @@ var options127 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options128 = []Option{
+var options165 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10076,19 +10428,19 @@ var options128 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options129 = []Option{
+var options166 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options130 = []Option{
+var options167 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options131 = []Option{
+var options168 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -10103,44 +10455,44 @@ var options131 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs132 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options123, Shared: [][]Option{options122}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options125, Shared: [][]Option{options122}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options125, Shared: [][]Option{options122}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options126, Shared: [][]Option{options122}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options127, Here: true},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options128},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options129, Shared: [][]Option{options122}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options122}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options122}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options130, Shared: [][]Option{options122}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options131, Shared: [][]Option{options122}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options124, Shared: [][]Option{options122}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options122}},
+var subs169 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options160, Shared: [][]Option{options159}},
+	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options162, Shared: [][]Option{options159}, Ends: true},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options162, Shared: [][]Option{options159}, Ends: true},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options163, Shared: [][]Option{options159}},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options164, Here: true},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options165},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options166, Shared: [][]Option{options159}, Stdin: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options159}, Ends: true},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options159}, Ends: true},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options167, Shared: [][]Option{options159}, Ends: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options168, Shared: [][]Option{options159}},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
 }
 
-var options133 = []Option{
+var options170 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -10161,7 +10513,7 @@ var options133 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options134 = []Option{
+var options171 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -10223,7 +10575,7 @@ var options134 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options135 = []Option{
+var options172 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -10240,7 +10592,7 @@ var options135 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options136 = []Option{
+var options173 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -10271,7 +10623,7 @@ var options136 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options137 = []Option{
+var options174 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -10292,7 +10644,7 @@ var options137 = []Option{
 	{Names: names{"+"}},
 }
 
-var options138 = []Option{
+var options175 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -10353,18 +10705,18 @@ var options138 = []Option{
 	{Names: names{"--zero"}},
 }
 
-var options139 = []Option{
+var options176 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options140 = []Option{
+var options177 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs141 = []Program{
+var subs178 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -10379,15 +10731,15 @@ var subs141 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options140},
+	{Name: "status", Path: names{"status"}, Options: options177},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options142 = []Option{
+var options179 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options143 = []Option{
+var options180 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -10396,13 +10748,13 @@ var options143 = []Option{
 	{Names: names{"+"}},
 }
 
-var options144 = []Option{
+var options181 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options145 = []Option{
+var options182 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -10419,7 +10771,7 @@ var options145 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options146 = []Option{
+var options183 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -10453,7 +10805,7 @@ var options146 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options147 = []Option{
+var options184 = []Option{
 	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10468,12 +10820,12 @@ var options147 = []Option{
 	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
 }
 
-var subs148 = []Program{
+var subs185 = []Program{
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 }
 
-var options149 = []Option{
+var options186 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -10482,7 +10834,7 @@ var options149 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options150 = []Option{
+var options187 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -10497,13 +10849,13 @@ var options150 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options151 = []Option{
+var options188 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options152 = []Option{
+var options189 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required},
@@ -10555,24 +10907,24 @@ var options152 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options153 = []Option{
+var options190 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs154 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options152},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options153},
+var subs191 = []Program{
+	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options189},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options190},
 }
 
-var options155 = []Option{
+var options192 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options156 = []Option{
+var options193 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -10609,7 +10961,7 @@ var options156 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options157 = []Option{
+var options194 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -10620,49 +10972,49 @@ var options157 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs158 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options156},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options156},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options157},
+var subs195 = []Program{
+	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options193},
+	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options193},
+	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
 }
 
-var options159 = []Option{
+var options196 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 	{Names: names{"--leave-running"}},
 }
 
-var options160 = []Option{
+var options197 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required},
 }
 
-var subs161 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options159},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options160},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options160},
+var subs198 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options196},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options197},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options197},
 }
 
-var options162 = []Option{
+var options199 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options163 = []Option{
+var options200 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -10679,7 +11031,7 @@ var options163 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options164 = []Option{
+var options201 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -10695,21 +11047,21 @@ var options164 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options165 = []Option{
+var options202 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options166 = []Option{
+var options203 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options167 = []Option{
+var options204 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -10721,7 +11073,7 @@ var options167 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options168 = []Option{
+var options205 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -10732,7 +11084,7 @@ var options168 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options169 = []Option{
+var options206 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -10743,7 +11095,7 @@ var options169 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options170 = []Option{
+var options207 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -10770,7 +11122,7 @@ var options170 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options171 = []Option{
+var options208 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -10802,76 +11154,76 @@ var options171 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs172 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options165, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options171, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options166, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options167, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options168, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options170, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options171, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options169, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options164, Workdir: true},
+var subs209 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options202, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options208, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options203, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options204, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options205, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options207, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options208, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
 }
 
-var options173 = []Option{
+var options210 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options174 = []Option{
+var options211 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options175 = []Option{
+var options212 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs176 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options173},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options174},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options175},
+var subs213 = []Program{
+	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options210},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options211},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options212},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options177 = []Option{
+var options214 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options178 = []Option{
+var options215 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -10975,7 +11327,7 @@ var options178 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options179 = []Option{
+var options216 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -10987,20 +11339,20 @@ var options179 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options180 = []Option{
+var options217 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options181 = []Option{
+var options218 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options182 = []Option{
+var options219 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options183 = []Option{
+var options220 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -11009,7 +11361,7 @@ var options183 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options184 = []Option{
+var options221 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -11020,23 +11372,23 @@ var options184 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options185 = []Option{
+var options222 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options186 = []Option{
+var options223 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options187 = []Option{
+var options224 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options188 = []Option{
+var options225 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11143,7 +11495,7 @@ var options188 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options189 = []Option{
+var options226 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -11151,14 +11503,14 @@ var options189 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options190 = []Option{
+var options227 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options191 = []Option{
+var options228 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -11175,83 +11527,83 @@ var options191 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs192 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options151},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options162},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options177},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options178, Ends: true},
+var subs229 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options188},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options199},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options214},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options215, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options179, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options180},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options181},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options182},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options184},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options183},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options184},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options216, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options217},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options218},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options219},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options221},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options220},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options221},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options185},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options184},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options187},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options222},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options221},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options224},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options186},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options187},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options188, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options189},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options190},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options186},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options223},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options224},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options225, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options226},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options227},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options223},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options191},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options228},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options193 = []Option{
+var options230 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options194 = []Option{
+var options231 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options195 = []Option{
+var options232 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options196 = []Option{
+var options233 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options197 = []Option{
+var options234 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs198 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options193},
+var subs235 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options230},
 	{Name: "export", Style: Exact, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options194},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options195},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options195},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options196},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options196},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options231},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options232},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options232},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options233},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options233},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options197},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options234},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options199 = []Option{
+var options236 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options200 = []Option{
+var options237 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -11259,24 +11611,24 @@ var options200 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options201 = []Option{
+var options238 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options202 = []Option{
+var options239 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options203 = []Option{
+var options240 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options204 = []Option{
+var options241 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -11286,60 +11638,60 @@ var options204 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options205 = []Option{
+var options242 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options206 = []Option{
+var options243 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options207 = []Option{
+var options244 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options208 = []Option{
+var options245 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs209 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options152},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options200},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options201},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options202},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options204},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options203},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options204},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options205},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options206},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options206},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options207},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options207},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options208},
+var subs246 = []Program{
+	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options189},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options237},
+	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options238},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options239},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options241},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options240},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options241},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options242},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options243},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options243},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options244},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options244},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options245},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options210 = []Option{
+var options247 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options211 = []Option{
+var options248 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options212 = []Option{
+var options249 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -11347,30 +11699,30 @@ var options212 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options213 = []Option{
+var options250 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options214 = []Option{
+var options251 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options215 = []Option{
+var options252 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs216 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options212},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options213},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options214},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options215},
+var subs253 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options249},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options250},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options251},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options252},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options217 = []Option{
+var options254 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -11380,7 +11732,7 @@ var options217 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options218 = []Option{
+var options255 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -11400,31 +11752,31 @@ var options218 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options219 = []Option{
+var options256 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options220 = []Option{
+var options257 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs221 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options217},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options218},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options196},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options219},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options220},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options220},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options185},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options196},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options196},
+var subs258 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options254},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options255},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options233},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options256},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options257},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options257},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options222},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options233},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options233},
 }
 
-var options222 = []Option{
+var options259 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -11432,82 +11784,82 @@ var options222 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options223 = []Option{
+var options260 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs224 = []Program{
+var subs261 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options174},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options175},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options211},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options212},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options222},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options196},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options223},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options259},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options233},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options260},
 }
 
-var options225 = []Option{
+var options262 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options226 = []Option{
+var options263 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options227 = []Option{
+var options264 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options228 = []Option{
+var options265 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options229 = []Option{
+var options266 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs230 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options225},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options196},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options226},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options194},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options227},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options220},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options228},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options196},
+var subs267 = []Program{
+	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options262},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options233},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options263},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options231},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options264},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options257},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options265},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options233},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options229},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options266},
 }
 
-var options231 = []Option{
+var options268 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options232 = []Option{
+var options269 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs233 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options232},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options174},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options175},
+var subs270 = []Program{
+	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options269},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options211},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options212},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options234 = []Option{
+var options271 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -11583,7 +11935,7 @@ var options234 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options235 = []Option{
+var options272 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -11595,16 +11947,16 @@ var options235 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options236 = []Option{
+var options273 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options237 = []Option{
+var options274 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options238 = []Option{
+var options275 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -11699,24 +12051,24 @@ var options238 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs239 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options234},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options174},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options235},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options175},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options222},
+var subs276 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options271},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options211},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options272},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options212},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options259},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options236},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options237},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options238},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options273},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options274},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options275},
 }
 
-var options240 = []Option{
+var options277 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options241 = []Option{
+var options278 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -11725,20 +12077,20 @@ var options241 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options242 = []Option{
+var options279 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs243 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options240},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options241},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options242},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options222},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options237},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options175},
+var subs280 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options277},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options278},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options279},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options259},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options274},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options212},
 }
 
-var options244 = []Option{
+var options281 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required},
 	{Names: names{"--ca-key"}, Value: Required},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -11748,7 +12100,7 @@ var options244 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options245 = []Option{
+var options282 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -11766,7 +12118,7 @@ var options245 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options246 = []Option{
+var options283 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -11774,12 +12126,12 @@ var options246 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options247 = []Option{
+var options284 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options248 = []Option{
+var options285 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -11789,57 +12141,57 @@ var options248 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs249 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options244},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options245},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options246},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options247},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options196},
+var subs286 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options281},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options282},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options283},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options284},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options233},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options247},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options248},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options284},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options285},
 }
 
-var options250 = []Option{
+var options287 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options251 = []Option{
+var options288 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs252 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options250},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options199},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options194},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options251},
+var subs289 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options287},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options236},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options231},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options288},
 }
 
-var options253 = []Option{
+var options290 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options254 = []Option{
+var options291 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options255 = []Option{
+var options292 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs256 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options253},
+var subs293 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options290},
 	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options254},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options255},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options291},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options292},
 	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
 }
 
-var options257 = []Option{
+var options294 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -11855,91 +12207,91 @@ var options257 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options258 = []Option{
+var options295 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options259 = []Option{
+var options296 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs260 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options257},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options194},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options258},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options258},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options205},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options196},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options196},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options259},
+var subs297 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options294},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options231},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options295},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options295},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options242},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options233},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options233},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options296},
 }
 
-var subs261 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options151},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options152},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs154},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options155, Subs: subs158},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs161},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options162},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options163, Subs: subs172, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs176},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs192},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs198},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options177},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options178, Ends: true},
+var subs298 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options188},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options189},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs191},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options192, Subs: subs195},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs198},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options199},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options200, Subs: subs209, Inherit: true, Workdir: true},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs213},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs229},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs235},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options214},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options215, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options199},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options179, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options180},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options200},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs209},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options204},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options201},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options194},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options210},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options182},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options203},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options211},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options236},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options216, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options217},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options237},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs246},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options241},
+	{Name: "import", Style: Exact, Path: names{"import"}, Options: options238},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options231},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options247},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options219},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options240},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options248},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options183},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs216},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs221},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs224},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options220},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs253},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs258},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs261},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs230},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs267},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options184},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options206},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options206},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options221},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options243},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options243},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options186},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options187},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options207},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options188, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options208},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options231},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs233},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs239},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs243},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options189},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options190},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options186},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs249},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs252},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options223},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options224},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options244},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options225, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options245},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options268},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs270},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs276},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs280},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options226},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options227},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options223},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs286},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs289},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs256},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs293},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options191},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options194},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs260},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options228},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options231},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs297},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options262 = []Option{
+var options299 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -11961,47 +12313,87 @@ var options262 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs263 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options165, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options171, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options166, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options167, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options168, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options170, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options171, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options169, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options164, Workdir: true},
+var subs300 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options202, Workdir: true},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options208, Workdir: true},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options203, Workdir: true},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options204, Ends: true, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options205, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options207, Ends: true, Workdir: true},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options208, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
 }
 
-var options264 = []Option{
+var options301 = []Option{
+	{Names: names{"--project"}, Value: Required},
+	{Names: names{"--account"}, Value: Required},
+	{Names: names{"--configuration"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--filter"}, Value: Required},
+	{Names: names{"--limit"}, Value: Required},
+	{Names: names{"--sort-by"}, Value: Required},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--verbosity"}, Value: Required},
+	{Names: names{"--zone"}, Value: Required},
+	{Names: names{"--region"}, Value: Required},
+	{Names: names{"--impersonate-service-account"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--access-token-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--flags-file"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--log-http"}},
+	{Names: names{"--user-output-enabled"}},
+	{Names: names{"--billing-project"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--command"}, Value: Required, Effect: EffRun},
+	{Names: names{"--ssh-flag"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--source"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--env-vars-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--query"}, Value: Required},
+	{Names: names{"--subscription"}, Value: Required},
+	{Names: names{"-g", "--resource-group"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"--only-show-errors"}},
+	{Names: names{"--verbose"}},
+	{Names: names{"--debug"}},
+	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-a", "--app"}, Value: Required},
+	{Names: names{"--json"}},
+	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
+}
+
+var options302 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -12053,7 +12445,7 @@ var options264 = []Option{
 	{Names: names{"-7"}},
 }
 
-var options265 = []Option{
+var options303 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -12064,7 +12456,7 @@ var options265 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options266 = []Option{
+var options304 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -12078,7 +12470,7 @@ var options266 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options267 = []Option{
+var options305 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12100,7 +12492,7 @@ var options267 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options268 = []Option{
+var options306 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -12114,7 +12506,7 @@ var options268 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options269 = []Option{
+var options307 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12135,10 +12527,10 @@ var options269 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs270 = []Program{
+var subs308 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options267, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options305, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -12146,21 +12538,21 @@ var subs270 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options305, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options305, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options267, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options305, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options267, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options268, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options306, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options269, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options307, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -12168,7 +12560,7 @@ var subs270 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options271 = []Option{
+var options309 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12246,7 +12638,7 @@ var options271 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var options272 = []Option{
+var options310 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12265,7 +12657,7 @@ var options272 = []Option{
 	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options273 = []Option{
+var options311 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -12294,7 +12686,7 @@ var options273 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options274 = []Option{
+var options312 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -12308,14 +12700,14 @@ var options274 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options275 = []Option{
+var options313 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options276 = []Option{
+var options314 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12324,7 +12716,7 @@ var options276 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options277 = []Option{
+var options315 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12336,7 +12728,7 @@ var options277 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options278 = []Option{
+var options316 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12354,13 +12746,13 @@ var options278 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options279 = []Option{
+var options317 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options280 = []Option{
+var options318 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -12417,7 +12809,7 @@ var options280 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options281 = []Option{
+var options319 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -12474,13 +12866,13 @@ var options281 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options282 = []Option{
+var options320 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options283 = []Option{
+var options321 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -12488,7 +12880,7 @@ var options283 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options284 = []Option{
+var options322 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -12500,13 +12892,13 @@ var options284 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options285 = []Option{
+var options323 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options286 = []Option{
+var options324 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -12562,7 +12954,7 @@ var options286 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options287 = []Option{
+var options325 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -12572,7 +12964,7 @@ var options287 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options288 = []Option{
+var options326 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -12581,7 +12973,7 @@ var options288 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options289 = []Option{
+var options327 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -12642,7 +13034,7 @@ var options289 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options290 = []Option{
+var options328 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -12740,7 +13132,7 @@ var options290 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options291 = []Option{
+var options329 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -12774,7 +13166,7 @@ var options291 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options292 = []Option{
+var options330 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -12885,7 +13277,7 @@ var options292 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options293 = []Option{
+var options331 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -12904,7 +13296,7 @@ var options293 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options294 = []Option{
+var options332 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -12919,7 +13311,7 @@ var options294 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options295 = []Option{
+var options333 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -12930,7 +13322,7 @@ var options295 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options296 = []Option{
+var options334 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -12940,12 +13332,12 @@ var options296 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs297 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options296, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options296, Ends: true},
+var subs335 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options334, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options334, Ends: true},
 }
 
-var options298 = []Option{
+var options336 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -12953,7 +13345,7 @@ var options298 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options299 = []Option{
+var options337 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -13024,7 +13416,7 @@ var options299 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options300 = []Option{
+var options338 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -13040,7 +13432,7 @@ var options300 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options301 = []Option{
+var options339 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -13060,7 +13452,7 @@ var options301 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options302 = []Option{
+var options340 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -13094,7 +13486,7 @@ var options302 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options303 = []Option{
+var options341 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -13170,7 +13562,7 @@ var options303 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options304 = []Option{
+var options342 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -13293,7 +13685,7 @@ var options304 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options305 = []Option{
+var options343 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13316,7 +13708,7 @@ var options305 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh-flag"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--source"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--source"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--env-vars-file"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--query"}, Value: Required},
@@ -13331,9 +13723,216 @@ var options305 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--endpoint-url"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--data-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--metadata-from-file"}, Value: Required, Effect: EffPairs},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options306 = []Option{
+var options344 = []Option{
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--no-promote"}},
+	{Names: names{"--promote"}},
+	{Names: names{"--bucket"}, Value: Required},
+	{Names: names{"--image-url"}, Value: Required},
+	{Names: names{"--appyaml"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--stop-previous-version"}},
+	{Names: names{"--ignore-file"}, Value: Required},
+}
+
+var subs345 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options344},
+}
+
+var options346 = []Option{
+	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--include-license"}},
+	{Names: names{"--audiences"}, Value: Required},
+	{Names: names{"--token-format"}, Value: Required},
+	{Names: names{"--lifetime"}, Value: Required},
+}
+
+var subs347 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+}
+
+var subs348 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options344},
+}
+
+var subs349 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+}
+
+var options350 = []Option{
+	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--no-source"}},
+	{Names: names{"--async"}},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--substitutions"}, Value: Required},
+	{Names: names{"--machine-type"}, Value: Required},
+	{Names: names{"--ignore-file"}, Value: Required},
+	{Names: names{"--suppress-logs"}},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--pack"}, Value: Required},
+	{Names: names{"--gcs-source-staging-dir"}, Value: Required},
+	{Names: names{"--gcs-log-dir"}, Value: Required},
+	{Names: names{"--dir"}, Value: Required},
+}
+
+var subs351 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options350},
+}
+
+var subs352 = []Program{
+	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
+	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
+	{Name: "repositories", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
+	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
+}
+
+var options353 = []Option{
+	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"--compress"}},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--plain"}},
+	{Names: names{"--internal-ip"}},
+	{Names: names{"--tunnel-through-iap"}},
+	{Names: names{"--strict-host-key-checking"}, Value: Required},
+	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssh-key-expire-after"}, Value: Required},
+	{Names: names{"--scp-flag"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-n", "--no-clobber"}},
+	{Names: names{"--content-type"}, Value: Required},
+	{Names: names{"--cache-control"}, Value: Required},
+	{Names: names{"-p", "--preserve-posix"}},
+	{Names: names{"--delete-unmatched-destination-objects"}},
+	{Names: names{"-x", "--exclude"}, Value: Required},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--worker"}, Value: Required},
+	{Names: names{"--custom-metadata"}, Value: Required},
+	{Names: names{"--storage-class"}, Value: Required},
+	{Names: names{"-z", "--gzip-local"}, Value: Required},
+	{Names: names{"-j", "--gzip-in-flight"}, Value: Required},
+	{Names: names{"-I", "--read-paths-from-stdin"}, Effect: EffUnproven},
+	{Names: names{"-L", "--manifest-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-A", "--all-versions"}},
+	{Names: names{"--checksums-only"}},
+}
+
+var options354 = []Option{
+	{Names: names{"--internal-ip"}},
+	{Names: names{"--tunnel-through-iap"}},
+	{Names: names{"--plain"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"--container"}, Value: Required},
+	{Names: names{"--local-host-port"}, Value: Required},
+	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
+}
+
+var subs355 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options353},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+}
+
+var subs356 = []Program{
+	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
+	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
+}
+
+var subs357 = []Program{
+	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
+}
+
+var subs358 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs357, Inherit: true},
+}
+
+var subs359 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
+}
+
+var subs360 = []Program{
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs348, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs349, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs351, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs352, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs355, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs356, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs358, Inherit: true},
+	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs359, Inherit: true},
+}
+
+var subs361 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options350},
+}
+
+var subs362 = []Program{
+	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
+	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
+	{Name: "repositories", Style: Exact, Path: names{"components", "install"}, Apart: true},
+	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
+}
+
+var subs363 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options353},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+}
+
+var subs364 = []Program{
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
+	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
+}
+
+var subs365 = []Program{
+	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
+}
+
+var subs366 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs365, Inherit: true},
+}
+
+var subs367 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
+}
+
+var subs368 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs345, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs347, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs361, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs362, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs363, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs364, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs366, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs367, Inherit: true},
+}
+
+var options369 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -13365,13 +13964,13 @@ var options306 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options307 = []Option{
+var options370 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options308 = []Option{
+var options371 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -13396,73 +13995,101 @@ var options308 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs309 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+var subs372 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options308, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
 }
 
-var options310 = []Option{
+var options373 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options311 = []Option{
+var options374 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options312 = []Option{
+var options375 = []Option{
+	{Names: names{"-b", "--base"}, Value: Required},
+	{Names: names{"-F", "--from-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--follow"}},
+	{Names: names{"-a", "--custom-agent"}, Value: Required},
+}
+
+var options376 = []Option{
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-w", "--web"}},
+	{Names: names{"--log"}},
+	{Names: names{"--follow"}},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var subs377 = []Program{
+	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options375, Apart: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options376, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options376, Special: "gh"},
+}
+
+var options378 = []Option{
+	{Names: names{"--clobber"}},
+}
+
+var options379 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs313 = []Program{
+var subs380 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options378, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options312, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options379, Special: "gh"},
 }
 
-var options314 = []Option{
+var options381 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -13480,38 +14107,87 @@ var options314 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options315 = []Option{
+var options382 = []Option{
+	{Names: names{"-d", "--digest-alg"}, Value: Required},
+	{Names: names{"--hostname"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"-o", "--owner"}, Value: Required},
+	{Names: names{"--predicate-type"}, Value: Required},
+	{Names: names{"-R", "--repo"}, Value: Required},
+}
+
+var options383 = []Option{
+	{Names: names{"-b", "--bundle"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--bundle-from-oci"}},
+	{Names: names{"--cert-identity"}, Value: Required},
+	{Names: names{"-i", "--cert-identity-regex"}, Value: Required},
+	{Names: names{"--cert-oidc-issuer"}, Value: Required},
+	{Names: names{"--custom-trusted-root"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--deny-self-hosted-runners"}},
+	{Names: names{"-d", "--digest-alg"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--hostname"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"-L", "--limit"}, Value: Required},
+	{Names: names{"--no-public-good"}},
+	{Names: names{"-o", "--owner"}, Value: Required},
+	{Names: names{"--predicate-type"}, Value: Required},
+	{Names: names{"-R", "--repo"}, Value: Required},
+	{Names: names{"--signer-digest"}, Value: Required},
+	{Names: names{"--signer-repo"}, Value: Required},
+	{Names: names{"--signer-workflow"}, Value: Required},
+	{Names: names{"--source-digest"}, Value: Required},
+	{Names: names{"--source-ref"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var subs384 = []Program{
+	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options382, Here: true, Special: "gh"},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options383, Special: "gh"},
+}
+
+var options385 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"--with-token"}},
+	{Names: names{"--clipboard"}},
+	{Names: names{"--insecure-storage"}},
+	{Names: names{"--skip-ssh-key"}},
 }
 
-var options316 = []Option{
+var options386 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options317 = []Option{
+var options387 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options318 = []Option{
+var options388 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-t", "--show-token"}},
+	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
 }
 
-var subs319 = []Program{
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options315, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options316, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options317, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options316, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options318, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options316, Special: "gh"},
+var options389 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options320 = []Option{
+var subs390 = []Program{
+	{Name: "git-credential", Style: Exact, Path: names{"auth", "git-credential"}, Apart: true, Special: "gh"},
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options385, Apart: true, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options386, Apart: true, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options387, Apart: true, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options386, Apart: true, Special: "gh", Home: ".gitconfig"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options388, Special: "gh"},
+	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options389, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options389, Apart: true, Special: "gh"},
+}
+
+var options391 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -13520,12 +14196,12 @@ var options320 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options321 = []Option{
+var options392 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options322 = []Option{
+var options393 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -13536,26 +14212,26 @@ var options322 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs323 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options321, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options322, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options322, Special: "gh"},
+var subs394 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options392, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options393, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options393, Special: "gh"},
 }
 
-var options324 = []Option{
+var options395 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options325 = []Option{
+var options396 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
-	{Names: names{"-r", "--recursive"}},
+	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 }
 
-var options326 = []Option{
+var options397 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -13567,7 +14243,7 @@ var options326 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options327 = []Option{
+var options398 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -13576,17 +14252,17 @@ var options327 = []Option{
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options328 = []Option{
+var options399 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options329 = []Option{
+var options400 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options330 = []Option{
+var options401 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13595,86 +14271,88 @@ var options330 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options331 = []Option{
+var options402 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options332 = []Option{
+var options403 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs333 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options329, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options329, Special: "gh"},
+var subs404 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options400, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options400, Special: "gh"},
 }
 
-var options334 = []Option{
+var options405 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--full"}, Effect: EffUnproven},
 }
 
-var options335 = []Option{
+var options406 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
-	{Names: names{"--debug-file"}, Value: Required},
+	{Names: names{"--debug-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--profile"}, Value: Required},
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options336 = []Option{
+var options407 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs337 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options324, Special: "gh"},
-	{Name: "cp", Style: Exact, Path: names{"codespace", "cp"}, Options: options325, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options326, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options327, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options328, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options329, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options330, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options331, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options332, Subs: subs333, Inherit: true, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options334, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options335, Ends: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options336, Special: "gh"},
+var subs408 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options395, Special: "gh"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options396, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options397, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options398, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options399, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options400, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options401, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options402, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options403, Subs: subs404, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options405, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options406, Ends: true, Apart: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options407, Special: "gh"},
 }
 
-var options338 = []Option{
+var options409 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options339 = []Option{
+var options410 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs340 = []Program{
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options339, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options339, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options339, Special: "gh"},
+var subs411 = []Program{
+	{Name: "clear-cache", Style: Exact, Path: names{"config", "clear-cache"}, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options410, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options410, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options410, Special: "gh", Home: ".config/gh/config.yml"},
 }
 
-var options341 = []Option{
+var options412 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options342 = []Option{
+var options413 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options343 = []Option{
+var options414 = []Option{
 	{Names: names{"--pin"}, Value: Required},
+	{Names: names{"--force"}},
 }
 
-var options344 = []Option{
+var options415 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -13686,73 +14364,78 @@ var options344 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options345 = []Option{
+var options416 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs346 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options341, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options342, Special: "gh"},
-	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options343, Special: "gh"},
+var subs417 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options412, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options413, Special: "gh"},
+	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Apart: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options414, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options344, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options345, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options415, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options416, Apart: true, Special: "gh"},
 }
 
-var options347 = []Option{
+var options418 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options348 = []Option{
-	{Names: names{"-a", "--add"}, Value: Required},
+var options419 = []Option{
+	{Names: names{"-a", "--add"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
+	{Names: names{"-r", "--remove"}, Value: Required},
 }
 
-var options349 = []Option{
+var options420 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options350 = []Option{
+var options421 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs351 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options347, Special: "gh"},
+var subs422 = []Program{
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"gist", "clone"}, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options418, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"gist", "edit"}, Options: options348, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options349, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options349, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Reads, Path: names{"gist", "create"}, Options: options347, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options350, Special: "gh"},
+	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options419, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options420, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options420, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options418, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options421, Special: "gh"},
 }
 
-var subs352 = []Program{
-	{Name: "add", Style: Exact, Path: names{"gpg-key", "add"}, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options254, Special: "gh"},
+var options423 = []Option{
+	{Names: names{"-t", "--title"}, Value: Required},
+}
+
+var subs424 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options423, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options291, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options353 = []Option{
+var options425 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options354 = []Option{
+var options426 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -13760,7 +14443,7 @@ var options354 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options355 = []Option{
+var options427 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -13772,7 +14455,7 @@ var options355 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options356 = []Option{
+var options428 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -13780,7 +14463,7 @@ var options356 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options357 = []Option{
+var options429 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13793,7 +14476,7 @@ var options357 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options358 = []Option{
+var options430 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13809,21 +14492,21 @@ var options358 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options359 = []Option{
+var options431 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options360 = []Option{
+var options432 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options361 = []Option{
+var options433 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options362 = []Option{
+var options434 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -13831,39 +14514,39 @@ var options362 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs363 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options353, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options354, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options355, Special: "gh"},
+var subs435 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options425, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options426, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options427, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options356, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options357, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options358, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options359, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options358, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options355, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options428, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options429, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options430, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options431, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options430, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options427, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options360, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options361, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options432, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options433, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options362, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options434, Special: "gh"},
 }
 
-var options364 = []Option{
+var options436 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options365 = []Option{
+var options437 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options366 = []Option{
+var options438 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -13874,35 +14557,35 @@ var options366 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs367 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options196, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options364, Special: "gh"},
+var subs439 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options233, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options436, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options365, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options366, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options366, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options437, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options438, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options438, Special: "gh"},
 }
 
-var options368 = []Option{
+var options440 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options369 = []Option{
+var options441 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options370 = []Option{
+var options442 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options371 = []Option{
+var options443 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13920,14 +14603,14 @@ var options371 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options372 = []Option{
+var options444 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options373 = []Option{
+var options445 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -13943,7 +14626,7 @@ var options373 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options374 = []Option{
+var options446 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -13960,7 +14643,7 @@ var options374 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options375 = []Option{
+var options447 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -13975,7 +14658,7 @@ var options375 = []Option{
 	{Names: names{"--auto"}},
 }
 
-var options376 = []Option{
+var options448 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -13983,36 +14666,36 @@ var options376 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options377 = []Option{
+var options449 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs378 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options368, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options369, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options370, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options368, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options354, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options371, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options372, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options373, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options374, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options359, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options374, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options375, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options371, Special: "gh"},
+var subs450 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options440, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options441, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options442, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options440, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options426, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options443, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options444, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options445, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options446, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options431, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options446, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options447, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options443, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options360, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options376, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options377, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options432, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options448, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options449, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options362, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options434, Special: "gh"},
 }
 
-var options379 = []Option{
+var options451 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -14044,48 +14727,50 @@ var options379 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs380 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options379, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options379, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options379, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options379, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options379, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options379, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options379, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options379, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options379, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options379, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options379, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options379, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options379, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options379, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options379, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options379, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options379, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options379, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options379, Special: "gh"},
+var subs452 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options451, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options451, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options451, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options451, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options451, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options451, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options451, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options451, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options451, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options451, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options451, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options451, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options451, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options451, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options451, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options451, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options451, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options451, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options451, Special: "gh"},
 }
 
-var options381 = []Option{
+var options453 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
 	{Names: names{"--latest"}},
 	{Names: names{"-n", "--notes"}, Value: Required},
-	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--notes-start-tag"}, Value: Required},
 	{Names: names{"-p", "--prerelease"}},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"-t", "--title"}, Value: Required},
 	{Names: names{"--verify-tag"}},
+	{Names: names{"--fail-on-no-commits"}},
+	{Names: names{"--notes-from-tag"}},
 }
 
-var options382 = []Option{
+var options454 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options383 = []Option{
+var options455 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -14094,53 +14779,50 @@ var options383 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options384 = []Option{
+var options456 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
 	{Names: names{"-n", "--notes"}, Value: Required},
-	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-F", "--notes-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--prerelease"}},
 	{Names: names{"--tag"}, Value: Required},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options385 = []Option{
+var options457 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options386 = []Option{
-	{Names: names{"--clobber"}},
-}
-
-var options387 = []Option{
+var options458 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs388 = []Program{
-	{Name: "create", Style: Exact, Path: names{"release", "create"}, Options: options381, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options382, Special: "gh"},
-	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options254, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options383, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options384, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options385, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options385, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"release", "create"}, Options: options381, Special: "gh"},
-	{Name: "upload", Style: Exact, Path: names{"release", "upload"}, Options: options386, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options387, Special: "gh"},
+var subs459 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options453, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options454, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options291, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options455, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options456, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options457, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options457, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options453, Special: "gh"},
+	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options378, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options458, Special: "gh"},
 }
 
-var options389 = []Option{
+var options460 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
+	{Names: names{"--no-upstream"}},
 }
 
-var options390 = []Option{
+var options461 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -14154,28 +14836,28 @@ var options390 = []Option{
 	{Names: names{"--private"}},
 	{Names: names{"--public"}},
 	{Names: names{"-r", "--remote"}, Value: Required},
-	{Names: names{"-s", "--source"}, Value: Required},
+	{Names: names{"-s", "--source"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--team"}, Value: Required},
 	{Names: names{"-p", "--template"}, Value: Required},
 	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options391 = []Option{
+var options462 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options392 = []Option{
+var options463 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs393 = []Program{
-	{Name: "add", Style: Exact, Path: names{"repo", "deploy-key", "add"}, Options: options392, Special: "gh"},
+var subs464 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options463, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
 }
 
-var options394 = []Option{
+var options465 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -14196,7 +14878,7 @@ var options394 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options395 = []Option{
+var options466 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -14205,7 +14887,7 @@ var options395 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options396 = []Option{
+var options467 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14219,23 +14901,23 @@ var options396 = []Option{
 	{Names: names{"--fork"}},
 }
 
-var options397 = []Option{
+var options468 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options398 = []Option{
+var options469 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options399 = []Option{
+var options470 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options400 = []Option{
+var options471 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14243,24 +14925,24 @@ var options400 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs401 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options254, Special: "gh"},
-	{Name: "clone", Style: Exact, Path: names{"repo", "clone"}, Options: options389, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options390, Special: "gh"},
+var subs472 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options291, Special: "gh"},
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options460, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options461, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options391, Subs: subs393, Inherit: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options394, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options395, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options396, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options396, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options390, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options397, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options398, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options399, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options400, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options462, Subs: subs464, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options465, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options466, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options467, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options467, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options461, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options468, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options469, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options470, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options471, Special: "gh"},
 }
 
-var options402 = []Option{
+var options473 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -14268,13 +14950,13 @@ var options402 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options403 = []Option{
+var options474 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options404 = []Option{
+var options475 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14284,13 +14966,13 @@ var options404 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options405 = []Option{
+var options476 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options406 = []Option{
+var options477 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -14302,22 +14984,22 @@ var options406 = []Option{
 	{Names: names{"--log"}},
 }
 
-var options407 = []Option{
+var options478 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs408 = []Program{
+var subs479 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options403, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options404, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options404, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options405, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options406, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options407, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options474, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options475, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options475, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options476, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options477, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options478, Special: "gh"},
 }
 
-var options409 = []Option{
+var options480 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -14342,7 +15024,7 @@ var options409 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options410 = []Option{
+var options481 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14381,7 +15063,7 @@ var options410 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options411 = []Option{
+var options482 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -14428,7 +15110,7 @@ var options411 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options412 = []Option{
+var options483 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -14455,25 +15137,25 @@ var options412 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs413 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options409, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options410, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options411, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options412, Special: "gh"},
+var subs484 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options480, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options481, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options482, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options483, Special: "gh"},
 }
 
-var options414 = []Option{
+var options485 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options415 = []Option{
+var options486 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
-	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--no-store"}},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-r", "--repos"}, Value: Required},
@@ -14481,92 +15163,130 @@ var options415 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs416 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options414, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options414, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options414, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options414, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options415, Special: "gh"},
+var subs487 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options485, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options485, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options485, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options485, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options486, Special: "gh"},
 }
 
-var options417 = []Option{
+var options488 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
+	{Names: names{"--type"}, Value: Required},
 }
 
-var subs418 = []Program{
-	{Name: "add", Style: Exact, Path: names{"ssh-key", "add"}, Options: options417, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options254, Special: "gh"},
+var subs489 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options488, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options291, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options419 = []Option{
+var options490 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options420 = []Option{
+var options491 = []Option{
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+}
+
+var options492 = []Option{
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-q", "--jq"}, Value: Required},
+	{Names: names{"--json"}, Value: Required},
+	{Names: names{"-t", "--template"}, Value: Required},
+}
+
+var options493 = []Option{
+	{Names: names{"-b", "--body"}, Value: Required},
+	{Names: names{"-e", "--env"}, Value: Required},
+	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-o", "--org"}, Value: Required},
+	{Names: names{"-r", "--repos"}, Value: Required},
+	{Names: names{"-v", "--visibility"}, Value: Required},
+}
+
+var subs494 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options491, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options491, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options493, Special: "gh"},
+}
+
+var options495 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options421 = []Option{
+var options496 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options422 = []Option{
+var options497 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs423 = []Program{
+var subs498 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options420, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options420, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options421, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options422, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options495, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options495, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options496, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options497, Special: "gh"},
 }
 
-var subs424 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs313, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options314, Special: "gh"},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs319, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options320, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs323, Inherit: true, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs337, Inherit: true, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options338, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs340, Special: "gh"},
-	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs337, Inherit: true, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs346, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs351, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs352, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs363, Inherit: true, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs367, Inherit: true, Special: "gh"},
+var subs499 = []Program{
+	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
+	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
+	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
+	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs380, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options381, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs384, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs384, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs390, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options391, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs394, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs408, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options409, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs411, Special: "gh"},
+	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Apart: true, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs408, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs422, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs424, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs435, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs439, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs378, Inherit: true, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs380, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs388, Inherit: true, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs401, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options402, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options402, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs408, Inherit: true, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs413, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs416, Inherit: true, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs418, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options419, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs423, Inherit: true, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs450, Inherit: true, Special: "gh"},
+	{Name: "preview", Style: Exact, Path: names{"preview"}, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs452, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs459, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs472, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options473, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options473, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs479, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs484, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs487, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs489, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options490, Special: "gh"},
+	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs494, Inherit: true, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs498, Inherit: true, Special: "gh"},
 }
 
-var options425 = []Option{
+var options500 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -14595,7 +15315,7 @@ var options425 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options426 = []Option{
+var options501 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -14617,7 +15337,7 @@ var options426 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options427 = []Option{
+var options502 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -14658,7 +15378,7 @@ var options427 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options428 = []Option{
+var options503 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14685,7 +15405,7 @@ var options428 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options429 = []Option{
+var options504 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -14717,7 +15437,7 @@ var options429 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options430 = []Option{
+var options505 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -14730,14 +15450,14 @@ var options430 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options431 = []Option{
+var options506 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs432 = []Program{
+var subs507 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -14749,13 +15469,13 @@ var subs432 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options431, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options506, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options433 = []Option{
+var options508 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -14790,7 +15510,7 @@ var options433 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options434 = []Option{
+var options509 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -14828,13 +15548,13 @@ var options434 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options435 = []Option{
+var options510 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options436 = []Option{
+var options511 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -14842,19 +15562,19 @@ var options436 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options437 = []Option{
+var options512 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs438 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options436, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options437, Workdir: true, Special: "git"},
+var subs513 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options511, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
 }
 
-var options439 = []Option{
+var options514 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -14875,7 +15595,7 @@ var options439 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options440 = []Option{
+var options515 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
@@ -14895,7 +15615,7 @@ var options440 = []Option{
 	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options441 = []Option{
+var options516 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -14904,7 +15624,7 @@ var options441 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options442 = []Option{
+var options517 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -14929,7 +15649,7 @@ var options442 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options443 = []Option{
+var options518 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -14943,11 +15663,11 @@ var options443 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options444 = []Option{
+var options519 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options445 = []Option{
+var options520 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -14971,7 +15691,7 @@ var options445 = []Option{
 	{Names: names{"--reference"}},
 }
 
-var options446 = []Option{
+var options521 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -14982,7 +15702,7 @@ var options446 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options447 = []Option{
+var options522 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -15027,7 +15747,7 @@ var options447 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options448 = []Option{
+var options523 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -15070,7 +15790,7 @@ var options448 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options449 = []Option{
+var options524 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -15087,7 +15807,7 @@ var options449 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options450 = []Option{
+var options525 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -15095,7 +15815,7 @@ var options450 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options451 = []Option{
+var options526 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -15134,7 +15854,7 @@ var options451 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options452 = []Option{
+var options527 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15142,7 +15862,7 @@ var options452 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options453 = []Option{
+var options528 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15157,7 +15877,7 @@ var options453 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options454 = []Option{
+var options529 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15171,24 +15891,60 @@ var options454 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs455 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options452, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options453, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options454, Workdir: true, Special: "git"},
+var subs530 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options527, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
 }
 
-var options456 = []Option{
+var options531 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options457 = []Option{
+var options532 = []Option{
+	{Names: names{"--file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--socket"}, Value: Required},
+}
+
+var options533 = []Option{
+	{Names: names{"--strict-paths"}},
+	{Names: names{"--base-path"}, Value: Required},
+	{Names: names{"--base-path-relaxed"}},
+	{Names: names{"--interpolated-path"}, Value: Required},
+	{Names: names{"--export-all"}},
+	{Names: names{"--inetd"}},
+	{Names: names{"--listen"}, Value: Required},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--init-timeout"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--max-connections"}, Value: Required},
+	{Names: names{"--syslog"}},
+	{Names: names{"--log-destination"}, Value: Required},
+	{Names: names{"--user-path"}, Value: Optional},
+	{Names: names{"--verbose"}},
+	{Names: names{"--reuseaddr"}},
+	{Names: names{"--detach"}},
+	{Names: names{"--pid-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--user"}, Value: Required},
+	{Names: names{"--group"}, Value: Required},
+	{Names: names{"--enable"}, Value: Required},
+	{Names: names{"--disable"}, Value: Required},
+	{Names: names{"--allow-override"}, Value: Required},
+	{Names: names{"--forbid-override"}, Value: Required},
+	{Names: names{"--informative-errors"}},
+	{Names: names{"--no-informative-errors"}},
+	{Names: names{"--access-hook"}, Value: Required, Effect: EffProgram},
+}
+
+var options534 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -15205,13 +15961,13 @@ var options457 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options458 = []Option{
+var options535 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options459 = []Option{
+var options536 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -15222,7 +15978,7 @@ var options459 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options460 = []Option{
+var options537 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -15323,7 +16079,7 @@ var options460 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options461 = []Option{
+var options538 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -15358,7 +16114,7 @@ var options461 = []Option{
 	{Names: names{"--show-signature"}},
 }
 
-var options462 = []Option{
+var options539 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -15375,7 +16131,7 @@ var options462 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options463 = []Option{
+var options540 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -15395,7 +16151,29 @@ var options463 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options464 = []Option{
+var options541 = []Option{
+	{Names: names{"--force"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--stats"}},
+	{Names: names{"--allow-unsafe-features"}, Effect: EffUnproven},
+	{Names: names{"--cat-blob-fd"}, Value: Required},
+	{Names: names{"--date-format"}, Value: Required},
+	{Names: names{"--done"}},
+	{Names: names{"--export-marks"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--import-marks"}, Value: Required, Effect: EffRead},
+	{Names: names{"--import-marks-if-exists"}, Value: Required, Effect: EffRead},
+	{Names: names{"--relative-marks"}},
+	{Names: names{"--no-relative-marks"}},
+	{Names: names{"--rewrite-submodules-from"}, Value: Required},
+	{Names: names{"--rewrite-submodules-to"}, Value: Required},
+	{Names: names{"--active-branches"}, Value: Required},
+	{Names: names{"--big-file-threshold"}, Value: Required},
+	{Names: names{"--depth"}, Value: Required},
+	{Names: names{"--export-pack-edges"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--max-pack-size"}, Value: Required},
+}
+
+var options542 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -15443,7 +16221,7 @@ var options464 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options465 = []Option{
+var options543 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -15462,7 +16240,7 @@ var options465 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options466 = []Option{
+var options544 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -15479,7 +16257,7 @@ var options466 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options467 = []Option{
+var options545 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -15516,7 +16294,7 @@ var options467 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options468 = []Option{
+var options546 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -15526,7 +16304,7 @@ var options468 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options469 = []Option{
+var options547 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -15545,12 +16323,12 @@ var options469 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options470 = []Option{
+var options548 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options471 = []Option{
+var options549 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -15601,7 +16379,7 @@ var options471 = []Option{
 	{Names: names{"--no-base"}},
 }
 
-var options472 = []Option{
+var options550 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -15721,7 +16499,7 @@ var options472 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options473 = []Option{
+var options551 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -15739,7 +16517,7 @@ var options473 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options474 = []Option{
+var options552 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -15750,7 +16528,7 @@ var options474 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options475 = []Option{
+var options553 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -15800,7 +16578,7 @@ var options475 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options476 = []Option{
+var options554 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -15810,7 +16588,7 @@ var options476 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options477 = []Option{
+var options555 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -15824,7 +16602,12 @@ var options477 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options478 = []Option{
+var options556 = []Option{
+	{Names: names{"--ignore-missing"}},
+	{Names: names{"--to-stdin"}, Value: Required, Effect: EffRead},
+}
+
+var options557 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -15843,7 +16626,7 @@ var options478 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options479 = []Option{
+var options558 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -15854,7 +16637,18 @@ var options479 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options480 = []Option{
+var options559 = []Option{
+	{Names: names{"-l", "--local"}},
+	{Names: names{"-d", "--httpd"}, Value: Required, Effect: EffRunMore},
+	{Names: names{"-m", "--module-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-p", "--port"}, Value: Required},
+	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--start"}},
+	{Names: names{"--stop"}},
+	{Names: names{"--restart"}},
+}
+
+var options560 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -15868,7 +16662,7 @@ var options480 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options481 = []Option{
+var options561 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -15878,7 +16672,7 @@ var options481 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options482 = []Option{
+var options562 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -15909,7 +16703,7 @@ var options482 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options483 = []Option{
+var options563 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -15922,7 +16716,7 @@ var options483 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options484 = []Option{
+var options564 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -15936,7 +16730,7 @@ var options484 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options485 = []Option{
+var options565 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -15948,7 +16742,7 @@ var options485 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options486 = []Option{
+var options566 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -15957,7 +16751,7 @@ var options486 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options487 = []Option{
+var options567 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -15965,7 +16759,31 @@ var options487 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options488 = []Option{
+var options568 = []Option{
+	{Names: names{"--auto"}},
+	{Names: names{"--schedule"}, Value: Optional},
+	{Names: names{"--quiet"}},
+	{Names: names{"--task"}, Value: Required},
+	{Names: names{"--detach"}},
+	{Names: names{"--no-detach"}},
+}
+
+var options569 = []Option{
+	{Names: names{"--scheduler"}, Value: Required},
+	{Names: names{"--config-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--force"}},
+}
+
+var subs570 = []Program{
+	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options568, Workdir: true, Special: "git"},
+	{Name: "register", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
+	{Name: "run", Path: names{"maintenance", "run"}, Options: options568, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
+	{Name: "stop", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
+	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
+}
+
+var options571 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -15998,7 +16816,7 @@ var options488 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options489 = []Option{
+var options572 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -16006,7 +16824,7 @@ var options489 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options490 = []Option{
+var options573 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -16020,7 +16838,12 @@ var options490 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options491 = []Option{
+var options574 = []Option{
+	{Names: names{"-o"}},
+	{Names: names{"-q"}},
+}
+
+var options575 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -16028,7 +16851,7 @@ var options491 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options492 = []Option{
+var options576 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -16038,14 +16861,14 @@ var options492 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options493 = []Option{
+var options577 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options494 = []Option{
+var options578 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -16057,7 +16880,7 @@ var options494 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options495 = []Option{
+var options579 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16081,7 +16904,7 @@ var options495 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options496 = []Option{
+var options580 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -16128,7 +16951,7 @@ var options496 = []Option{
 	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options497 = []Option{
+var options581 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -16185,7 +17008,7 @@ var options497 = []Option{
 	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options498 = []Option{
+var options582 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -16220,7 +17043,7 @@ var options498 = []Option{
 	{Names: names{"--no-force-with-lease"}},
 }
 
-var options499 = []Option{
+var options583 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -16229,7 +17052,7 @@ var options499 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options500 = []Option{
+var options584 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -16247,7 +17070,7 @@ var options500 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options501 = []Option{
+var options585 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16294,7 +17117,7 @@ var options501 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options502 = []Option{
+var options586 = []Option{
 	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--updateref"}, Effect: EffUnproven},
@@ -16304,7 +17127,7 @@ var options502 = []Option{
 	{Names: names{"--verbose"}, Effect: EffUnproven},
 }
 
-var options503 = []Option{
+var options587 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -16316,19 +17139,19 @@ var options503 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs504 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
+var subs588 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options587, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options587, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
 }
 
-var options505 = []Option{
+var options589 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options506 = []Option{
+var options590 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -16337,7 +17160,7 @@ var options506 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options507 = []Option{
+var options591 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -16350,21 +17173,21 @@ var options507 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs508 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options506, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options507, Workdir: true, Special: "git"},
+var subs592 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options590, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
 }
 
-var options509 = []Option{
+var options593 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -16375,7 +17198,7 @@ var options509 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options510 = []Option{
+var options594 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -16389,7 +17212,7 @@ var options510 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options511 = []Option{
+var options595 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -16406,7 +17229,7 @@ var options511 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options512 = []Option{
+var options596 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -16426,7 +17249,7 @@ var options512 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options513 = []Option{
+var options597 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -16481,7 +17304,7 @@ var options513 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options514 = []Option{
+var options598 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -16493,8 +17316,8 @@ var options514 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options515 = []Option{
-	{Names: names{"--smtp-server"}, Value: Required, Effect: EffUnproven},
+var options599 = []Option{
+	{Names: names{"--smtp-server"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--cc-cmd"}, Value: Required, Effect: EffRun},
@@ -16518,7 +17341,7 @@ var options515 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options516 = []Option{
+var options600 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -16532,7 +17355,11 @@ var options516 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options517 = []Option{
+var options601 = []Option{
+	{Names: names{"-c"}, Value: Required, Effect: EffRun},
+}
+
+var options602 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -16543,14 +17370,14 @@ var options517 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options518 = []Option{
+var options603 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--standard-notes"}, Value: Optional},
 	{Names: names{"--no-standard-notes"}},
 	{Names: names{"-t"}},
 }
 
-var options519 = []Option{
+var options604 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -16569,7 +17396,7 @@ var options519 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options520 = []Option{
+var options605 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -16580,7 +17407,7 @@ var options520 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options521 = []Option{
+var options606 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -16592,7 +17419,7 @@ var options521 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options522 = []Option{
+var options607 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16608,17 +17435,17 @@ var options522 = []Option{
 	{Names: names{"--index"}},
 }
 
-var options523 = []Option{
+var options608 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options524 = []Option{
+var options609 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options525 = []Option{
+var options610 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -16631,23 +17458,23 @@ var options525 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var subs526 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options523, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options523, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options525, Workdir: true, Special: "git"},
+var subs611 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options608, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options608, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
 }
 
-var options527 = []Option{
+var options612 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -16667,7 +17494,7 @@ var options527 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options528 = []Option{
+var options613 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--progress"}, Effect: EffUnproven},
@@ -16699,7 +17526,7 @@ var options528 = []Option{
 	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options529 = []Option{
+var options614 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -16710,12 +17537,12 @@ var options529 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options530 = []Option{
+var options615 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options531 = []Option{
+var options616 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -16743,21 +17570,21 @@ var options531 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs532 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options530, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options531, Workdir: true, Special: "git"},
+var subs617 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options615, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
 }
 
-var options533 = []Option{
+var options618 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -16774,7 +17601,7 @@ var options533 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options534 = []Option{
+var options619 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16782,7 +17609,7 @@ var options534 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options535 = []Option{
+var options620 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16811,7 +17638,7 @@ var options535 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options536 = []Option{
+var options621 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -16819,7 +17646,7 @@ var options536 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options537 = []Option{
+var options622 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -16855,24 +17682,30 @@ var options537 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options538 = []Option{
+var options623 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options539 = []Option{
+var options624 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options540 = []Option{
+var options625 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options541 = []Option{
+var options626 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options542 = []Option{
+var options627 = []Option{
+	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffUnproven},
+}
+
+var options628 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -16891,225 +17724,237 @@ var options542 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options543 = []Option{
+var options629 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options544 = []Option{
+var options630 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs545 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options542, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options543, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options196, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options196, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options544, Workdir: true, Special: "git"},
+var subs631 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options628, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options233, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options233, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
 }
 
-var options546 = []Option{
+var options632 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs547 = []Program{
+var subs633 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options427, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options502, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options428, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options429, Workdir: true, Special: "git"},
-	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options430, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options503, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options505, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs432, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs507, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options433, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options434, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options435, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs438, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options439, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options441, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options442, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options443, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options444, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options445, Workdir: true, Special: "git"},
-	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options446, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options508, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options509, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options510, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs513, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options514, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options517, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options521, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options447, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options465, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options448, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options449, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options450, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options451, Subs: subs455, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options456, Safe: true, Workdir: true, Special: "git"},
-	{Name: "credential", Operands: Unread, Path: names{"credential"}, Workdir: true, Special: "git"},
-	{Name: "credential-cache", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "credential-manager", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "credential-store", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options522, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options524, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options525, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options526, Subs: subs530, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options531, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
 	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options457, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options458, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options459, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options461, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options462, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
+	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "daemon", Path: names{"daemon"}, Options: options533, Workdir: true, Apart: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options535, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options536, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options539, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options463, Workdir: true, Special: "git"},
-	{Name: "fast-import", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options464, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options465, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options466, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options467, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options540, Workdir: true, Special: "git"},
+	{Name: "fast-import", Path: names{"fast-import"}, Options: options541, Workdir: true, Apart: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options542, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options545, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options468, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options469, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options470, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options471, Shared: [][]Option{options472, options460}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options473, Workdir: true, Special: "git"},
-	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options474, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options475, Workdir: true, Special: "git"},
-	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "hash-object", Operands: Reads, Path: names{"hash-object"}, Options: options476, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options477, Workdir: true, Special: "git"},
-	{Name: "hook", Operands: Unread, Path: names{"hook"}, Workdir: true, Special: "git"},
-	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options478, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options479, Workdir: true, Special: "git"},
-	{Name: "instaweb", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options480, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options546, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options547, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options548, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options549, Shared: [][]Option{options550, options537}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "fsck-objects", Path: names{"fsck"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options552, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options553, Workdir: true, Special: "git"},
+	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options554, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options555, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options556, Workdir: true, Apart: true, Special: "git"},
+	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options557, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options558, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options558, Workdir: true, Special: "git"},
+	{Name: "instaweb", Path: names{"instaweb"}, Options: options559, Workdir: true, Apart: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options560, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options481, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options482, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options483, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options484, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options485, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options486, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options487, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options488, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options489, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options490, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options491, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options492, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options561, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options562, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options563, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options564, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options565, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options566, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options567, Subs: subs570, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options571, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options572, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options573, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options574, Ends: true, Workdir: true, Special: "git"},
+	{Name: "merge-octopus", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "merge-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-recursive", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-recursive-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-recursive-theirs", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-resolve", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-subtree", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options575, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options576, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options493, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options494, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options495, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options577, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options578, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options579, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options496, Workdir: true, Beside: true, Special: "git"},
+	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options580, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
+	{Name: "pickaxe", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options497, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options498, Workdir: true, Special: "git"},
-	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options499, Shared: [][]Option{options460}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options500, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options501, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options502, Shared: [][]Option{options472, options460}, Subs: subs504, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options581, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options582, Workdir: true, Special: "git"},
+	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options583, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options584, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options585, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options586, Shared: [][]Option{options550, options537}, Subs: subs588, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options505, Subs: subs508, Workdir: true, Special: "git"},
-	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options589, Subs: subs592, Workdir: true, Special: "git"},
+	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options509, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options593, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "request-pull", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
+	{Name: "request-pull", Path: names{"request-pull"}, Options: options6, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options510, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options511, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options512, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options513, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options445, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options514, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options594, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options595, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options596, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options597, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options598, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Unread, Path: names{"send-email"}, Options: options515, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options516, Workdir: true, Special: "git"},
-	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shell", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options517, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options518, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options599, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options600, Workdir: true, Special: "git"},
+	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shell", Path: names{"shell"}, Options: options601, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options602, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options603, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options604, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options520, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options521, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options426, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options605, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options522, Subs: subs526, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options527, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options440, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options528, Subs: subs532, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options607, Subs: subs611, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options612, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options613, Subs: subs617, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options533, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options535, Workdir: true, Special: "git"},
+	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options618, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options619, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options620, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options536, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options537, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options538, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options621, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options622, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options623, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options539, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options540, Safe: true, Workdir: true, Special: "git"},
+	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options625, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options540, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options541, Safe: true, Workdir: true, Special: "git"},
-	{Name: "web--browse", Operands: Unread, Path: names{"archimport"}, Workdir: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options481, Shared: [][]Option{options472, options460}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs545, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options546, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options625, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options626, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Path: names{"web--browse"}, Options: options627, Workdir: true, Apart: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options561, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs631, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options632, Workdir: true, Special: "git"},
 }
 
-var options548 = []Option{
+var options634 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options549 = []Option{
+var options635 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options550 = []Option{
+var options636 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -17144,7 +17989,7 @@ var options550 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options551 = []Option{
+var options637 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -17153,7 +17998,7 @@ var options551 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options552 = []Option{
+var options638 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -17163,37 +18008,37 @@ var options552 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options553 = []Option{
+var options639 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options554 = []Option{
+var options640 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options555 = []Option{
+var options641 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options556 = []Option{
+var options642 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options557 = []Option{
+var options643 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options558 = []Option{
+var options644 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -17209,7 +18054,7 @@ var options558 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options559 = []Option{
+var options645 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -17232,7 +18077,7 @@ var options559 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options560 = []Option{
+var options646 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -17248,29 +18093,29 @@ var options560 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs561 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options559, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options560, Workdir: true, Special: "go"},
+var subs647 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options645, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
 }
 
-var options562 = []Option{
+var options648 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options563 = []Option{
+var options649 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options564 = []Option{
+var options650 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -17320,13 +18165,13 @@ var options564 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options565 = []Option{
+var options651 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options566 = []Option{
+var options652 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -17336,7 +18181,7 @@ var options566 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options567 = []Option{
+var options653 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -17379,7 +18224,7 @@ var options567 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs568 = []Program{
+var subs654 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17387,7 +18232,7 @@ var subs568 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options566, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options652, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -17395,20 +18240,20 @@ var subs568 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options567, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options653, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options569 = []Option{
+var options655 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options570 = []Option{
+var options656 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -17417,7 +18262,7 @@ var options570 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options571 = []Option{
+var options657 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -17435,39 +18280,39 @@ var options571 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs572 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options571, Workdir: true, Special: "go"},
+var subs658 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
 }
 
-var subs573 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options549, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options551, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options552, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options553, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options554, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options555, Workdir: true, Special: "go"},
+var subs659 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options635, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options637, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options638, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options639, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options640, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options641, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options556, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options557, Shared: [][]Option{options550}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options557, Shared: [][]Option{options550}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options558, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs561, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options562, Shared: [][]Option{options550}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options642, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options643, Shared: [][]Option{options636}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options643, Shared: [][]Option{options636}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options644, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs647, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options648, Shared: [][]Option{options636}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options563, Shared: [][]Option{options550, options564}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options565, Subs: subs568, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options569, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options570, Shared: [][]Option{options550}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs572, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options649, Shared: [][]Option{options636, options650}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options651, Subs: subs654, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options656, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs658, Workdir: true, Special: "go"},
 }
 
-var options574 = []Option{
+var options660 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -17489,7 +18334,7 @@ var options574 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options575 = []Option{
+var options661 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -17502,14 +18347,14 @@ var options575 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options576 = []Option{
+var options662 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options577 = []Option{
+var options663 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -17517,7 +18362,7 @@ var options577 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options578 = []Option{
+var options664 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -17575,21 +18420,21 @@ var options578 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs579 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options576, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options578, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options577, Workdir: true},
+var subs665 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options662, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options664, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
 }
 
-var options580 = []Option{
+var options666 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -17640,7 +18485,7 @@ var options580 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options581 = []Option{
+var options667 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -17699,7 +18544,7 @@ var options581 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options582 = []Option{
+var options668 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -17754,7 +18599,7 @@ var options582 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options583 = []Option{
+var options669 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -17780,7 +18625,60 @@ var options583 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options584 = []Option{
+var options670 = []Option{
+	{Names: names{"-D"}},
+	{Names: names{"-DD"}},
+	{Names: names{"-h"}, Value: Required},
+	{Names: names{"-i"}, Value: Required},
+	{Names: names{"-m"}},
+	{Names: names{"-o"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-q"}},
+	{Names: names{"-u"}, Value: Required},
+}
+
+var options671 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-e"}},
+	{Names: names{"-n"}},
+	{Names: names{"-a"}},
+	{Names: names{"--reauth"}},
+}
+
+var options672 = []Option{
+	{Names: names{"-r", "-R"}, Effect: EffRecursive},
+	{Names: names{"-a"}, Value: Required},
+	{Names: names{"-A"}},
+	{Names: names{"-c"}},
+	{Names: names{"-D"}},
+	{Names: names{"-e"}},
+	{Names: names{"-I"}, Effect: EffUnproven},
+	{Names: names{"-j"}, Value: Required},
+	{Names: names{"-J"}},
+	{Names: names{"-L"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-P"}},
+	{Names: names{"-s"}, Value: Required},
+	{Names: names{"-U"}},
+	{Names: names{"-v"}},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-Z"}},
+	{Names: names{"--stet"}},
+	{Names: names{"-d"}},
+	{Names: names{"-C"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-y"}, Value: Required},
+	{Names: names{"-u"}},
+}
+
+var subs673 = []Program{
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options671, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
+}
+
+var options674 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17792,7 +18690,7 @@ var options584 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options585 = []Option{
+var options675 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -17839,7 +18737,7 @@ var options585 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options586 = []Option{
+var options676 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -17875,7 +18773,7 @@ var options586 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options587 = []Option{
+var options677 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -17883,7 +18781,7 @@ var options587 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options588 = []Option{
+var options678 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -17892,7 +18790,7 @@ var options588 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options589 = []Option{
+var options679 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -17913,7 +18811,7 @@ var options589 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options590 = []Option{
+var options680 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
@@ -17929,7 +18827,7 @@ var options590 = []Option{
 	{Names: names{"--skip-refresh"}},
 }
 
-var options591 = []Option{
+var options681 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -17942,7 +18840,7 @@ var options591 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options592 = []Option{
+var options682 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -17998,7 +18896,7 @@ var options592 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options593 = []Option{
+var options683 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -18034,14 +18932,14 @@ var options593 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options594 = []Option{
+var options684 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options595 = []Option{
+var options685 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -18053,51 +18951,51 @@ var options595 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs596 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options594, Shared: [][]Option{options592}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options594, Shared: [][]Option{options592}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options590},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options595, Shared: [][]Option{options592}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options591, Shared: [][]Option{options592}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options593},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options593},
+var subs686 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "del", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options684, Shared: [][]Option{options682}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options684, Shared: [][]Option{options682}, Here: true},
+	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
+	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "show", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "template", Style: Exact, Path: names{"template"}, Options: options685, Shared: [][]Option{options682}},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "un", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
+	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options683},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options683},
 }
 
-var options597 = []Option{
+var options687 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options598 = []Option{
+var options688 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -18114,7 +19012,7 @@ var options598 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options599 = []Option{
+var options689 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -18125,7 +19023,7 @@ var options599 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options600 = []Option{
+var options690 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -18150,7 +19048,7 @@ var options600 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options601 = []Option{
+var options691 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -18165,7 +19063,7 @@ var options601 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options602 = []Option{
+var options692 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -18220,7 +19118,7 @@ var options602 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options603 = []Option{
+var options693 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -18255,7 +19153,7 @@ var options603 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options604 = []Option{
+var options694 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -18266,7 +19164,7 @@ var options604 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options605 = []Option{
+var options695 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -18298,7 +19196,7 @@ var options605 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options606 = []Option{
+var options696 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -18310,7 +19208,7 @@ var options606 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options607 = []Option{
+var options697 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -18321,7 +19219,7 @@ var options607 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options608 = []Option{
+var options698 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -18354,7 +19252,7 @@ var options608 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options609 = []Option{
+var options699 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18376,7 +19274,7 @@ var options609 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options610 = []Option{
+var options700 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -18387,7 +19285,7 @@ var options610 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options611 = []Option{
+var options701 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -18417,18 +19315,18 @@ var options611 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options612 = []Option{
+var options702 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs613 = []Program{
+var subs703 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options612, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -18439,11 +19337,11 @@ var subs613 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs614 = []Program{
+var subs704 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs615 = []Program{
+var subs705 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -18458,7 +19356,7 @@ var subs615 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs613},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs703},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -18467,11 +19365,11 @@ var subs615 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs614},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs704},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options616 = []Option{
+var options706 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -18492,7 +19390,7 @@ var options616 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options617 = []Option{
+var options707 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -18549,7 +19447,7 @@ var options617 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options618 = []Option{
+var options708 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -18582,7 +19480,7 @@ var options618 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options619 = []Option{
+var options709 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -18693,7 +19591,7 @@ var options619 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options620 = []Option{
+var options710 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -18719,7 +19617,7 @@ var options620 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs621 = []Program{
+var subs711 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -18771,7 +19669,7 @@ var subs621 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options622 = []Option{
+var options712 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -18780,7 +19678,7 @@ var options622 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options623 = []Option{
+var options713 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -18796,7 +19694,7 @@ var options623 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options624 = []Option{
+var options714 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -18870,7 +19768,7 @@ var options624 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options625 = []Option{
+var options715 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -18907,7 +19805,7 @@ var options625 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options626 = []Option{
+var options716 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -18918,7 +19816,7 @@ var options626 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options627 = []Option{
+var options717 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -18971,7 +19869,7 @@ var options627 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options628 = []Option{
+var options718 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -18988,7 +19886,7 @@ var options628 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options629 = []Option{
+var options719 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -19001,7 +19899,7 @@ var options629 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options630 = []Option{
+var options720 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -19025,7 +19923,7 @@ var options630 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options631 = []Option{
+var options721 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -19056,7 +19954,7 @@ var options631 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options632 = []Option{
+var options722 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -19076,7 +19974,7 @@ var options632 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options633 = []Option{
+var options723 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -19087,7 +19985,7 @@ var options633 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options634 = []Option{
+var options724 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19114,7 +20012,7 @@ var options634 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options635 = []Option{
+var options725 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -19122,7 +20020,7 @@ var options635 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options636 = []Option{
+var options726 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -19130,7 +20028,7 @@ var options636 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options637 = []Option{
+var options727 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19143,20 +20041,20 @@ var options637 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options638 = []Option{
+var options728 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs639 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options636},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options637},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options638},
+var subs729 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options726},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options727},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options728},
 }
 
-var options640 = []Option{
+var options730 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19173,7 +20071,7 @@ var options640 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options641 = []Option{
+var options731 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--force"}},
@@ -19184,12 +20082,12 @@ var options641 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs642 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options641},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options641},
+var subs732 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options731},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options731},
 }
 
-var options643 = []Option{
+var options733 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -19200,31 +20098,31 @@ var options643 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs644 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options643},
+var subs734 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options733},
 }
 
-var options645 = []Option{
+var options735 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options646 = []Option{
+var options736 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options647 = []Option{
+var options737 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options648 = []Option{
+var options738 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options649 = []Option{
+var options739 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -19236,7 +20134,7 @@ var options649 = []Option{
 	{Names: names{"--exec-provide-cluster-info"}},
 }
 
-var options650 = []Option{
+var options740 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -19247,36 +20145,36 @@ var options650 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs651 = []Program{
+var subs741 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options645},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options735},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options646},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options647},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options648},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options649},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options736},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options737},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options738},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options739},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options650},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options740},
 }
 
-var options652 = []Option{
+var options742 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options653 = []Option{
+var options743 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options654 = []Option{
+var options744 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -19294,7 +20192,7 @@ var options654 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options655 = []Option{
+var options745 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19310,7 +20208,7 @@ var options655 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options656 = []Option{
+var options746 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19324,7 +20222,7 @@ var options656 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options657 = []Option{
+var options747 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19339,7 +20237,7 @@ var options657 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options658 = []Option{
+var options748 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19353,7 +20251,7 @@ var options658 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options659 = []Option{
+var options749 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19367,7 +20265,7 @@ var options659 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options660 = []Option{
+var options750 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -19382,7 +20280,7 @@ var options660 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options661 = []Option{
+var options751 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19395,7 +20293,7 @@ var options661 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options662 = []Option{
+var options752 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19406,7 +20304,7 @@ var options662 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options663 = []Option{
+var options753 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19420,7 +20318,7 @@ var options663 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options664 = []Option{
+var options754 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19435,7 +20333,7 @@ var options664 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options665 = []Option{
+var options755 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19448,7 +20346,7 @@ var options665 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options666 = []Option{
+var options756 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19462,7 +20360,7 @@ var options666 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options667 = []Option{
+var options757 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19477,7 +20375,7 @@ var options667 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options668 = []Option{
+var options758 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -19489,27 +20387,27 @@ var options668 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs669 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options655},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options656},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options657},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options658},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options659},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options660},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options661},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options662},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options663},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options664},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options665},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options666},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options667},
+var subs759 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options745},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options746},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options747},
+	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options748},
+	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options749},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options750},
+	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options751},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options752},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options753},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options754},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options755},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options756},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options757},
 	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options662},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options668},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options752},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options758},
 }
 
-var options670 = []Option{
+var options760 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19535,7 +20433,7 @@ var options670 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options671 = []Option{
+var options761 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19556,7 +20454,7 @@ var options671 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options672 = []Option{
+var options762 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19566,7 +20464,7 @@ var options672 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options673 = []Option{
+var options763 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19580,7 +20478,7 @@ var options673 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options674 = []Option{
+var options764 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -19594,7 +20492,7 @@ var options674 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options675 = []Option{
+var options765 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19610,7 +20508,7 @@ var options675 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options676 = []Option{
+var options766 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19623,7 +20521,7 @@ var options676 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options677 = []Option{
+var options767 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -19632,13 +20530,13 @@ var options677 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options678 = []Option{
+var options768 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options679 = []Option{
+var options769 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19664,7 +20562,7 @@ var options679 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options680 = []Option{
+var options770 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -19690,7 +20588,7 @@ var options680 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options681 = []Option{
+var options771 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -19706,7 +20604,7 @@ var options681 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options682 = []Option{
+var options772 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -19725,7 +20623,7 @@ var options682 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options683 = []Option{
+var options773 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -19742,20 +20640,20 @@ var options683 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options684 = []Option{
+var options774 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs685 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options684},
+var subs775 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options774},
 }
 
-var options686 = []Option{
+var options776 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options687 = []Option{
+var options777 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -19771,7 +20669,7 @@ var options687 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options688 = []Option{
+var options778 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19792,7 +20690,7 @@ var options688 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options689 = []Option{
+var options779 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
@@ -19804,7 +20702,7 @@ var options689 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options690 = []Option{
+var options780 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19816,7 +20714,7 @@ var options690 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options691 = []Option{
+var options781 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
 	{Names: names{"-R", "--recursive"}},
@@ -19826,7 +20724,7 @@ var options691 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options692 = []Option{
+var options782 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
@@ -19839,16 +20737,16 @@ var options692 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs693 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options689},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options690},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options690},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options690},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options691},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options692},
+var subs783 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options779},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options780},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options780},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options780},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options781},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options782},
 }
 
-var options694 = []Option{
+var options784 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -19885,7 +20783,7 @@ var options694 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options695 = []Option{
+var options785 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -19902,7 +20800,7 @@ var options695 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options696 = []Option{
+var options786 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19925,7 +20823,7 @@ var options696 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options697 = []Option{
+var options787 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19940,7 +20838,7 @@ var options697 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options698 = []Option{
+var options788 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -19958,7 +20856,7 @@ var options698 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options699 = []Option{
+var options789 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19972,7 +20870,7 @@ var options699 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options700 = []Option{
+var options790 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -19986,7 +20884,7 @@ var options700 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options701 = []Option{
+var options791 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20003,16 +20901,16 @@ var options701 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs702 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options696},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options697},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options698},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options699},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options700},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options701},
+var subs792 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options786},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options787},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options788},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options789},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options790},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options791},
 }
 
-var options703 = []Option{
+var options793 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20025,7 +20923,7 @@ var options703 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options704 = []Option{
+var options794 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -20033,7 +20931,7 @@ var options704 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options705 = []Option{
+var options795 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -20044,17 +20942,17 @@ var options705 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs706 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options704},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options705},
+var subs796 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options794},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options795},
 }
 
-var options707 = []Option{
+var options797 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options708 = []Option{
+var options798 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -20070,58 +20968,58 @@ var options708 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs709 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options632},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options633},
+var subs799 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options722},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options723},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options634},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options635},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs639, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options640},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs642, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs644, Inherit: true},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options724},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options725},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs729, Inherit: true},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options730},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs732, Inherit: true},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs734, Inherit: true},
 	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs651, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options652},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options653},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options654, Subs: subs669, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options670},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options671},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options672},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options673},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options674},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options675},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options676},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options677},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options678},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options679},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options680},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options681},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options632},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options682},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options682},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options683},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs685, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options686},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options687},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options688},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs693, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options694},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options695},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs702, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options703},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs706, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options652},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options707},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options708},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs741, Inherit: true},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options742},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options743},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options744, Subs: subs759, Inherit: true},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options760},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options761},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options762},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options763},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options764},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options765},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options766},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options767},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options768},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options769},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options770},
+	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options771},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options722},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options772},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options772},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options773},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs775, Inherit: true},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options776},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options777},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options778},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs783, Inherit: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options784},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options785},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs792, Inherit: true},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options793},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs796, Inherit: true},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options742},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options797},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options798},
 }
 
-var options710 = []Option{
+var options800 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options711 = []Option{
+var options801 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -20138,8 +21036,8 @@ var options711 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs712 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options711},
+var subs802 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options801},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -20150,7 +21048,7 @@ var subs712 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options713 = []Option{
+var options803 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -20184,7 +21082,7 @@ var options713 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options714 = []Option{
+var options804 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -20201,7 +21099,7 @@ var options714 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options715 = []Option{
+var options805 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -20289,7 +21187,7 @@ var options715 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options716 = []Option{
+var options806 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -20310,7 +21208,7 @@ var options716 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options717 = []Option{
+var options807 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -20328,7 +21226,7 @@ var options717 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options718 = []Option{
+var options808 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -20354,7 +21252,7 @@ var options718 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options719 = []Option{
+var options809 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -20363,7 +21261,7 @@ var options719 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options720 = []Option{
+var options810 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -20430,7 +21328,7 @@ var options720 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options721 = []Option{
+var options811 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -20467,7 +21365,7 @@ var options721 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options722 = []Option{
+var options812 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -20524,7 +21422,7 @@ var options722 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options723 = []Option{
+var options813 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -20554,7 +21452,7 @@ var options723 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options724 = []Option{
+var options814 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -20566,7 +21464,7 @@ var options724 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options725 = []Option{
+var options815 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -20608,7 +21506,7 @@ var options725 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options726 = []Option{
+var options816 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -20648,7 +21546,7 @@ var options726 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options727 = []Option{
+var options817 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -20692,7 +21590,7 @@ var options727 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options728 = []Option{
+var options818 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -20703,7 +21601,7 @@ var options728 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options729 = []Option{
+var options819 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -20715,7 +21613,7 @@ var options729 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options730 = []Option{
+var options820 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -20726,14 +21624,14 @@ var options730 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options731 = []Option{
+var options821 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options732 = []Option{
+var options822 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -20748,7 +21646,7 @@ var options732 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options733 = []Option{
+var options823 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -20770,10 +21668,10 @@ var options733 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs734 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options730, Workdir: true},
+var subs824 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options820, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options731, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options821, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -20783,13 +21681,13 @@ var subs734 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options732, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options822, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options733, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options823, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options735 = []Option{
+var options825 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -20804,12 +21702,12 @@ var options735 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options736 = []Option{
+var options826 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options737 = []Option{
+var options827 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -20827,48 +21725,48 @@ var options737 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs738 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options736, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options737},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options737},
+var subs828 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options827},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options827},
 }
 
-var options739 = []Option{
+var options829 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -20887,11 +21785,11 @@ var options739 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options740 = []Option{
+var options830 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options741 = []Option{
+var options831 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -20908,7 +21806,7 @@ var options741 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options742 = []Option{
+var options832 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -20923,7 +21821,7 @@ var options742 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options743 = []Option{
+var options833 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -20933,73 +21831,73 @@ var options743 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs744 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
+var subs834 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options743, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
 }
 
-var subs745 = []Program{
+var subs835 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options740, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options830, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options742, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options832, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options742, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options832, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs744, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs744, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs834, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs834, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -21010,16 +21908,16 @@ var subs745 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options741, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options740, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options830, Workdir: true},
 }
 
-var options746 = []Option{
+var options836 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -21027,13 +21925,13 @@ var options746 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options747 = []Option{
+var options837 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options748 = []Option{
+var options838 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -21044,7 +21942,7 @@ var options748 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options749 = []Option{
+var options839 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -21094,7 +21992,7 @@ var options749 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options750 = []Option{
+var options840 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21112,7 +22010,7 @@ var options750 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options751 = []Option{
+var options841 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -21128,7 +22026,7 @@ var options751 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options752 = []Option{
+var options842 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -21152,7 +22050,7 @@ var options752 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options753 = []Option{
+var options843 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -21171,7 +22069,7 @@ var options753 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options754 = []Option{
+var options844 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -21221,7 +22119,7 @@ var options754 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options755 = []Option{
+var options845 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -21335,7 +22233,7 @@ var options755 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options756 = []Option{
+var options846 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21398,7 +22296,7 @@ var options756 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options757 = []Option{
+var options847 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -21431,7 +22329,7 @@ var options757 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options758 = []Option{
+var options848 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -21488,7 +22386,7 @@ var options758 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options759 = []Option{
+var options849 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -21522,14 +22420,14 @@ var options759 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options760 = []Option{
+var options850 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options761 = []Option{
+var options851 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -21545,7 +22443,7 @@ var options761 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options762 = []Option{
+var options852 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -21561,34 +22459,34 @@ var options762 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs763 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options762},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options762},
+var subs853 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options852},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options852},
 }
 
-var options764 = []Option{
+var options854 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -21603,7 +22501,7 @@ var options764 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options765 = []Option{
+var options855 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -21617,7 +22515,7 @@ var options765 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options766 = []Option{
+var options856 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C"}},
@@ -21689,7 +22587,7 @@ var options766 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options767 = []Option{
+var options857 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -21833,7 +22731,7 @@ var options767 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options768 = []Option{
+var options858 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -22051,7 +22949,7 @@ var options768 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options769 = []Option{
+var options859 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -22078,12 +22976,12 @@ var options769 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options770 = []Option{
+var options860 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options771 = []Option{
+var options861 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -22222,12 +23120,12 @@ var options771 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options772 = []Option{
+var options862 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs773 = []Program{
+var subs863 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -22254,7 +23152,7 @@ var subs773 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options772, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options862, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -22352,10 +23250,10 @@ var subs773 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options772, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options862, Ends: true, Workdir: true},
 }
 
-var options774 = []Option{
+var options864 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -22371,12 +23269,12 @@ var options774 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options775 = []Option{
+var options865 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options776 = []Option{
+var options866 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -22404,7 +23302,7 @@ var options776 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options777 = []Option{
+var options867 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -22427,7 +23325,7 @@ var options777 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options778 = []Option{
+var options868 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -22435,7 +23333,7 @@ var options778 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options779 = []Option{
+var options869 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -22460,7 +23358,7 @@ var options779 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options780 = []Option{
+var options870 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -22478,7 +23376,7 @@ var options780 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options781 = []Option{
+var options871 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22501,7 +23399,7 @@ var options781 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options782 = []Option{
+var options872 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -22545,7 +23443,7 @@ var options782 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options783 = []Option{
+var options873 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -22566,7 +23464,7 @@ var options783 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options784 = []Option{
+var options874 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -22587,7 +23485,7 @@ var options784 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options785 = []Option{
+var options875 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -22638,7 +23536,7 @@ var options785 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options786 = []Option{
+var options876 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -22742,73 +23640,73 @@ var options786 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs787 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options785, Shared: [][]Option{options783}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options782, Shared: [][]Option{options783}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options784, Shared: [][]Option{options783}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options786, Shared: [][]Option{options783}},
+var subs877 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
 }
 
-var options788 = []Option{
+var options878 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options789 = []Option{
+var options879 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -22907,7 +23805,7 @@ var options789 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options790 = []Option{
+var options880 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -23071,13 +23969,13 @@ var options790 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options791 = []Option{
+var options881 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options792 = []Option{
+var options882 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -23119,13 +24017,13 @@ var options792 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options793 = []Option{
+var options883 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options794 = []Option{
+var options884 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -23137,28 +24035,28 @@ var options794 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options795 = []Option{
+var options885 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options796 = []Option{
+var options886 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options797 = []Option{
+var options887 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options798 = []Option{
+var options888 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options799 = []Option{
+var options889 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -23208,49 +24106,49 @@ var options799 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs800 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options795, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options795, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options796, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options798},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options797, Shared: [][]Option{options794}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options799, Shared: [][]Option{options794}},
+var subs890 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options885, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options885, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options886, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options888},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
 }
 
-var options801 = []Option{
+var options891 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -23271,7 +24169,7 @@ var options801 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options802 = []Option{
+var options892 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -23300,7 +24198,7 @@ var options802 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options803 = []Option{
+var options893 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -23309,7 +24207,7 @@ var options803 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options804 = []Option{
+var options894 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23343,7 +24241,7 @@ var options804 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options805 = []Option{
+var options895 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -23372,7 +24270,7 @@ var options805 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options806 = []Option{
+var options896 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23399,7 +24297,7 @@ var options806 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options807 = []Option{
+var options897 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23417,7 +24315,7 @@ var options807 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs808 = []Program{
+var subs898 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -23436,23 +24334,23 @@ var subs808 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options803},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options893},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options804, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options805},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options894, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options895},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options806, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options896, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options807, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options897, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options809 = []Option{
+var options899 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -23488,7 +24386,7 @@ var options809 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options810 = []Option{
+var options900 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -23566,7 +24464,7 @@ var options810 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options811 = []Option{
+var options901 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -23603,7 +24501,7 @@ var options811 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options812 = []Option{
+var options902 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -23639,7 +24537,7 @@ var options812 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options813 = []Option{
+var options903 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -23691,7 +24589,7 @@ var options813 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options814 = []Option{
+var options904 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -23731,7 +24629,7 @@ var options814 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options815 = []Option{
+var options905 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -23743,7 +24641,7 @@ var options815 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options816 = []Option{
+var options906 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -23772,14 +24670,14 @@ var options816 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options817 = []Option{
+var options907 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options818 = []Option{
+var options908 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -23831,7 +24729,7 @@ var options818 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options819 = []Option{
+var options909 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -23853,34 +24751,34 @@ var options819 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options820 = []Option{
+var options910 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs821 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options819},
-	{Name: "check", Path: names{"list"}, Options: options819},
-	{Name: "completion", Path: names{"list"}, Options: options819},
-	{Name: "config", Path: names{"config"}, Options: options817},
-	{Name: "debug", Path: names{"list"}, Options: options819},
-	{Name: "download", Path: names{"install"}, Options: options818, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options819},
-	{Name: "hash", Path: names{"list"}, Options: options819},
-	{Name: "help", Path: names{"list"}, Options: options819},
-	{Name: "index", Path: names{"list"}, Options: options819},
-	{Name: "inspect", Path: names{"list"}, Options: options819},
-	{Name: "install", Path: names{"install"}, Options: options818, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options819},
-	{Name: "search", Path: names{"list"}, Options: options819},
-	{Name: "show", Path: names{"list"}, Options: options819},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options820},
-	{Name: "wheel", Path: names{"install"}, Options: options818, Named: true},
+var subs911 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options909},
+	{Name: "check", Path: names{"list"}, Options: options909},
+	{Name: "completion", Path: names{"list"}, Options: options909},
+	{Name: "config", Path: names{"config"}, Options: options907},
+	{Name: "debug", Path: names{"list"}, Options: options909},
+	{Name: "download", Path: names{"install"}, Options: options908, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options909},
+	{Name: "hash", Path: names{"list"}, Options: options909},
+	{Name: "help", Path: names{"list"}, Options: options909},
+	{Name: "index", Path: names{"list"}, Options: options909},
+	{Name: "inspect", Path: names{"list"}, Options: options909},
+	{Name: "install", Path: names{"install"}, Options: options908, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options909},
+	{Name: "search", Path: names{"list"}, Options: options909},
+	{Name: "show", Path: names{"list"}, Options: options909},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options910},
+	{Name: "wheel", Path: names{"install"}, Options: options908, Named: true},
 }
 
-var options822 = []Option{
+var options912 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -23888,7 +24786,7 @@ var options822 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options823 = []Option{
+var options913 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -23899,13 +24797,13 @@ var options823 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options824 = []Option{
+var options914 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options825 = []Option{
+var options915 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -23920,31 +24818,31 @@ var options825 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs826 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options824},
-	{Name: "ensurepath", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options824},
-	{Name: "help", Path: names{"list"}, Options: options824},
-	{Name: "inject", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options824},
-	{Name: "pin", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options825, Ends: true},
+var subs916 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options914},
+	{Name: "ensurepath", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options914},
+	{Name: "help", Path: names{"list"}, Options: options914},
+	{Name: "inject", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options914},
+	{Name: "pin", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options915, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options823, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options823, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options913, Named: true},
 }
 
-var options827 = []Option{
+var options917 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -23952,7 +24850,7 @@ var options827 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options828 = []Option{
+var options918 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -23994,7 +24892,7 @@ var options828 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options829 = []Option{
+var options919 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -24006,7 +24904,7 @@ var options829 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options830 = []Option{
+var options920 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -24046,28 +24944,28 @@ var options830 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs831 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options830, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options829, Workdir: true},
+var subs921 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options920, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
 }
 
-var options832 = []Option{
+var options922 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -24162,22 +25060,22 @@ var options832 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options833 = []Option{
+var options923 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options834 = []Option{
+var options924 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options835 = []Option{
+var options925 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs836 = []Program{
+var subs926 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -24193,11 +25091,11 @@ var subs836 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options833, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options923, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options834, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options924, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -24217,7 +25115,7 @@ var subs836 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options835, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options925, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -24257,13 +25155,13 @@ var subs836 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options837 = []Option{
+var options927 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options838 = []Option{
+var options928 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -24283,7 +25181,7 @@ var options838 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options839 = []Option{
+var options929 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -24293,7 +25191,7 @@ var options839 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options840 = []Option{
+var options930 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -24332,7 +25230,7 @@ var options840 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options841 = []Option{
+var options931 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -24352,66 +25250,66 @@ var options841 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs842 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options839, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+var subs932 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options929, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options841, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options840, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
 }
 
-var options843 = []Option{
+var options933 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options844 = []Option{
+var options934 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -24439,14 +25337,14 @@ var options844 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options845 = []Option{
+var options935 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options846 = []Option{
+var options936 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -24460,7 +25358,7 @@ var options846 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs847 = []Program{
+var subs937 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -24472,7 +25370,7 @@ var subs847 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options846, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options936, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -24480,7 +25378,7 @@ var subs847 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options848 = []Option{
+var options938 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -24534,7 +25432,7 @@ var options848 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options849 = []Option{
+var options939 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -24561,15 +25459,15 @@ var options849 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options850 = []Option{
+var options940 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options851 = []Option{
+var options941 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options852 = []Option{
+var options942 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24595,7 +25493,7 @@ var options852 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options853 = []Option{
+var options943 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -24630,12 +25528,12 @@ var options853 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options854 = []Option{
+var options944 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options855 = []Option{
+var options945 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -24699,7 +25597,7 @@ var options855 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options856 = []Option{
+var options946 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -24737,7 +25635,7 @@ var options856 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options857 = []Option{
+var options947 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -24756,7 +25654,7 @@ var options857 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options858 = []Option{
+var options948 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -24801,7 +25699,7 @@ var options858 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options859 = []Option{
+var options949 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -24812,7 +25710,7 @@ var options859 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options860 = []Option{
+var options950 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24821,30 +25719,30 @@ var options860 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs861 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options859},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options859},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options859},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options859},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options860},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options860},
+var subs951 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options949},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options949},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options949},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options949},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options950},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options950},
 }
 
-var options862 = []Option{
+var options952 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options863 = []Option{
+var options953 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -24857,17 +25755,17 @@ var options863 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs864 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options862, Shared: [][]Option{options794}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options863, Shared: [][]Option{options794}},
+var subs954 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
 }
 
-var options865 = []Option{
+var options955 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -24886,13 +25784,13 @@ var options865 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options866 = []Option{
+var options956 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options867 = []Option{
+var options957 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -24910,7 +25808,7 @@ var options867 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options868 = []Option{
+var options958 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -25097,7 +25995,7 @@ var options868 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options869 = []Option{
+var options959 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -25129,20 +26027,20 @@ var options869 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options870 = []Option{
+var options960 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs871 = []Program{
+var subs961 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options870, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options960, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options872 = []Option{
+var options962 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -25153,14 +26051,14 @@ var options872 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options873 = []Option{
+var options963 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options874 = []Option{
+var options964 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -25223,56 +26121,56 @@ var options874 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs875 = []Program{
+var subs965 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs871},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options873, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options874, Shared: [][]Option{options794}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options872, Shared: [][]Option{options794}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs961},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
 }
 
-var options876 = []Option{
+var options966 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -25289,26 +26187,26 @@ var options876 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options877 = []Option{
+var options967 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options878 = []Option{
+var options968 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs879 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options877, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options878, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options878, Workdir: true},
+var subs969 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options968, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options968, Workdir: true},
 }
 
-var options880 = []Option{
+var options970 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -25343,7 +26241,7 @@ var options880 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options881 = []Option{
+var options971 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25353,7 +26251,7 @@ var options881 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options882 = []Option{
+var options972 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -25368,7 +26266,7 @@ var options882 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options883 = []Option{
+var options973 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25379,7 +26277,7 @@ var options883 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options884 = []Option{
+var options974 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -25392,7 +26290,7 @@ var options884 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options885 = []Option{
+var options975 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -25454,7 +26352,7 @@ var options885 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options886 = []Option{
+var options976 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -25602,7 +26500,7 @@ var options886 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options887 = []Option{
+var options977 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -25622,7 +26520,7 @@ var options887 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options888 = []Option{
+var options978 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -25660,7 +26558,7 @@ var options888 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options889 = []Option{
+var options979 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -25673,13 +26571,13 @@ var options889 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options890 = []Option{
+var options980 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options891 = []Option{
+var options981 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -25718,7 +26616,7 @@ var options891 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options892 = []Option{
+var options982 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -25892,7 +26790,7 @@ var options892 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options893 = []Option{
+var options983 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -25941,7 +26839,7 @@ var options893 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options894 = []Option{
+var options984 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -25988,7 +26886,7 @@ var options894 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options895 = []Option{
+var options985 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -26012,7 +26910,7 @@ var options895 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options896 = []Option{
+var options986 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -26044,7 +26942,7 @@ var options896 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options897 = []Option{
+var options987 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -26052,28 +26950,28 @@ var options897 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options898 = []Option{
+var options988 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs899 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options896, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options897, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options898, Workdir: true},
+var subs989 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options986, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options987, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
 }
 
-var options900 = []Option{
+var options990 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -26094,7 +26992,7 @@ var options900 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options901 = []Option{
+var options991 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -26102,7 +27000,7 @@ var options901 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options902 = []Option{
+var options992 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -26118,7 +27016,7 @@ var options902 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options903 = []Option{
+var options993 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -26155,7 +27053,7 @@ var options903 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options904 = []Option{
+var options994 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -26176,7 +27074,7 @@ var options904 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options905 = []Option{
+var options995 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -26184,17 +27082,17 @@ var options905 = []Option{
 	{Names: names{"+"}},
 }
 
-var options906 = []Option{
+var options996 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options907 = []Option{
+var options997 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options908 = []Option{
+var options998 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -26204,28 +27102,28 @@ var options908 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs909 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options906, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options907},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options908},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options907},
+var subs999 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options996, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options997},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options998},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options997},
 }
 
-var options910 = []Option{
+var options1000 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -26240,7 +27138,7 @@ var options910 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options911 = []Option{
+var options1001 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -26266,7 +27164,7 @@ var options911 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options912 = []Option{
+var options1002 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -26307,7 +27205,7 @@ var options912 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options913 = []Option{
+var options1003 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -26326,7 +27224,7 @@ var options913 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options914 = []Option{
+var options1004 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -26342,7 +27240,7 @@ var options914 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options915 = []Option{
+var options1005 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -26364,7 +27262,7 @@ var options915 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options916 = []Option{
+var options1006 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -26381,14 +27279,14 @@ var options916 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options917 = []Option{
+var options1007 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options918 = []Option{
+var options1008 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -26414,42 +27312,42 @@ var options918 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs919 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options716}, Ends: true},
+var subs1009 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
 }
 
-var options920 = []Option{
+var options1010 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options921 = []Option{
+var options1011 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -26479,7 +27377,7 @@ var options921 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options922 = []Option{
+var options1012 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -26487,7 +27385,7 @@ var options922 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options923 = []Option{
+var options1013 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -26515,11 +27413,7 @@ var options923 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options924 = []Option{
-	{Names: names{"-c"}, Value: Required, Effect: EffRun},
-}
-
-var options925 = []Option{
+var options1014 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -26539,7 +27433,7 @@ var options925 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options926 = []Option{
+var options1015 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -26562,7 +27456,7 @@ var options926 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options927 = []Option{
+var options1016 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -26570,7 +27464,7 @@ var options927 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options928 = []Option{
+var options1017 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -26582,7 +27476,7 @@ var options928 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options929 = []Option{
+var options1018 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -26592,7 +27486,7 @@ var options929 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options930 = []Option{
+var options1019 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -26625,7 +27519,7 @@ var options930 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options931 = []Option{
+var options1020 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -26639,7 +27533,7 @@ var options931 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options932 = []Option{
+var options1021 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -26678,7 +27572,7 @@ var options932 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options933 = []Option{
+var options1022 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -26697,7 +27591,7 @@ var options933 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options934 = []Option{
+var options1023 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -26749,7 +27643,7 @@ var options934 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options935 = []Option{
+var options1024 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -26802,7 +27696,7 @@ var options935 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options936 = []Option{
+var options1025 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -26850,7 +27744,7 @@ var options936 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options937 = []Option{
+var options1026 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -26873,7 +27767,7 @@ var options937 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options938 = []Option{
+var options1027 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -26886,7 +27780,7 @@ var options938 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options939 = []Option{
+var options1028 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -26899,7 +27793,7 @@ var options939 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options940 = []Option{
+var options1029 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -26945,7 +27839,7 @@ var options940 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options941 = []Option{
+var options1030 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -26960,7 +27854,7 @@ var options941 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options942 = []Option{
+var options1031 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -26971,7 +27865,7 @@ var options942 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options943 = []Option{
+var options1032 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -27007,7 +27901,7 @@ var options943 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options944 = []Option{
+var options1033 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -27022,7 +27916,7 @@ var options944 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options945 = []Option{
+var options1034 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -27030,7 +27924,7 @@ var options945 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options946 = []Option{
+var options1035 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -27102,7 +27996,7 @@ var options946 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options947 = []Option{
+var options1036 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -27119,13 +28013,13 @@ var options947 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options948 = []Option{
+var options1037 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options949 = []Option{
+var options1038 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -27140,7 +28034,7 @@ var options949 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options950 = []Option{
+var options1039 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -27173,7 +28067,7 @@ var options950 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options951 = []Option{
+var options1040 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -27209,7 +28103,7 @@ var options951 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options952 = []Option{
+var options1041 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -27224,7 +28118,7 @@ var options952 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options953 = []Option{
+var options1042 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -27255,22 +28149,22 @@ var options953 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs954 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options953, Workdir: true},
+var subs1043 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
 }
 
-var options955 = []Option{
+var options1044 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options956 = []Option{
+var options1045 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -27338,7 +28232,7 @@ var options956 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs957 = []Program{
+var subs1046 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -27414,7 +28308,7 @@ var subs957 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options958 = []Option{
+var options1047 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -27426,7 +28320,7 @@ var options958 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options959 = []Option{
+var options1048 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -27469,13 +28363,13 @@ var options959 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options960 = []Option{
+var options1049 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options961 = []Option{
+var options1050 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -27495,7 +28389,7 @@ var options961 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options962 = []Option{
+var options1051 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -27663,7 +28557,7 @@ var options962 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options963 = []Option{
+var options1052 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -27698,7 +28592,7 @@ var options963 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options964 = []Option{
+var options1053 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -27706,7 +28600,7 @@ var options964 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options965 = []Option{
+var options1054 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -27773,14 +28667,14 @@ var options965 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options966 = []Option{
+var options1055 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options967 = []Option{
+var options1056 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -27797,7 +28691,7 @@ var options967 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options968 = []Option{
+var options1057 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -27808,7 +28702,7 @@ var options968 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options969 = []Option{
+var options1058 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -27817,7 +28711,7 @@ var options969 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options970 = []Option{
+var options1059 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -27837,7 +28731,7 @@ var options970 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options971 = []Option{
+var options1060 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -27868,7 +28762,7 @@ var options971 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options972 = []Option{
+var options1061 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -27886,38 +28780,38 @@ var options972 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs973 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options969, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options970, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options971, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options972, Workdir: true},
+var subs1062 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1058, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1059, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
 }
 
-var options974 = []Option{
+var options1063 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -27927,7 +28821,7 @@ var options974 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options975 = []Option{
+var options1064 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -27937,7 +28831,7 @@ var options975 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options976 = []Option{
+var options1065 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -27954,7 +28848,7 @@ var options976 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options977 = []Option{
+var options1066 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -27982,78 +28876,78 @@ var options977 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs978 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options977},
+var subs1067 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -28062,13 +28956,13 @@ var subs978 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -28077,29 +28971,29 @@ var subs978 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options977},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options977},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1066},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options979 = []Option{
+var options1068 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -28108,7 +29002,7 @@ var options979 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options980 = []Option{
+var options1069 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -28150,7 +29044,7 @@ var options980 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options981 = []Option{
+var options1070 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -28163,7 +29057,7 @@ var options981 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options982 = []Option{
+var options1071 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -28199,14 +29093,14 @@ var options982 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options983 = []Option{
+var options1072 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options984 = []Option{
+var options1073 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -28235,13 +29129,13 @@ var options984 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options985 = []Option{
+var options1074 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options986 = []Option{
+var options1075 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -28308,14 +29202,14 @@ var options986 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options987 = []Option{
+var options1076 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options988 = []Option{
+var options1077 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -28387,11 +29281,11 @@ var options988 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options989 = []Option{
+var options1078 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options990 = []Option{
+var options1079 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -28405,7 +29299,7 @@ var options990 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options991 = []Option{
+var options1080 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -28432,16 +29326,16 @@ var options991 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options992 = []Option{
+var options1081 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options993 = []Option{
+var options1082 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options994 = []Option{
+var options1083 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -28453,7 +29347,7 @@ var options994 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options995 = []Option{
+var options1084 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -28469,7 +29363,7 @@ var options995 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options996 = []Option{
+var options1085 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -28484,13 +29378,13 @@ var options996 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options997 = []Option{
+var options1086 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options998 = []Option{
+var options1087 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -28532,7 +29426,7 @@ var options998 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options999 = []Option{
+var options1088 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -28581,14 +29475,14 @@ var options999 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1000 = []Option{
+var options1089 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1001 = []Option{
+var options1090 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -28663,7 +29557,7 @@ var options1001 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1002 = []Option{
+var options1091 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -28680,7 +29574,7 @@ var options1002 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1003 = []Option{
+var options1092 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -28693,7 +29587,7 @@ var options1003 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1004 = []Option{
+var options1093 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -28703,7 +29597,7 @@ var options1004 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1005 = []Option{
+var options1094 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -28717,7 +29611,7 @@ var options1005 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1006 = []Option{
+var options1095 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -28738,7 +29632,7 @@ var options1006 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1007 = []Option{
+var options1096 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -28751,19 +29645,19 @@ var options1007 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1008 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1005, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1006, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1007, Workdir: true},
+var subs1097 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1094, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1095, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1095, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
 }
 
-var options1009 = []Option{
+var options1098 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -28777,7 +29671,7 @@ var options1009 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1010 = []Option{
+var options1099 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -28787,7 +29681,7 @@ var options1010 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1011 = []Option{
+var options1100 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -28801,7 +29695,7 @@ var options1011 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1012 = []Option{
+var options1101 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28812,7 +29706,7 @@ var options1012 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1013 = []Option{
+var options1102 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28822,17 +29716,17 @@ var options1013 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1014 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1013, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1012, Workdir: true, Named: true},
+var subs1103 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1102, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
 }
 
-var options1015 = []Option{
+var options1104 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -28843,34 +29737,34 @@ var options1015 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1016 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1002, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+var subs1105 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1091, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1003, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1092, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1004, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1008, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1009, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1093, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1097, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1002, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1010, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1014, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1015, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1011, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1091, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1099, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1103, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1104, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
 }
 
-var options1017 = []Option{
+var options1106 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -28896,7 +29790,7 @@ var options1017 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1018 = []Option{
+var options1107 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -29062,7 +29956,7 @@ var options1018 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1019 = []Option{
+var options1108 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -29075,7 +29969,7 @@ var options1019 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1020 = []Option{
+var options1109 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -29143,7 +30037,7 @@ var options1020 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1021 = []Option{
+var options1110 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -29183,7 +30077,7 @@ var options1021 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1022 = []Option{
+var options1111 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -29264,7 +30158,7 @@ var options1022 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1023 = []Program{
+var subs1112 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -29274,7 +30168,7 @@ var subs1023 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1024 = []Option{
+var options1113 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -29284,13 +30178,13 @@ var options1024 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1025 = []Option{
+var options1114 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1026 = []Option{
+var options1115 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -29309,7 +30203,7 @@ var options1026 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1027 = []Option{
+var options1116 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -29358,7 +30252,7 @@ var options1027 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1028 = []Option{
+var options1117 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -29368,7 +30262,7 @@ var options1028 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1029 = []Option{
+var options1118 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -29397,7 +30291,7 @@ var options1029 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1030 = []Option{
+var options1119 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -29441,7 +30335,7 @@ var options1030 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1031 = []Option{
+var options1120 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -29604,7 +30498,7 @@ var options1031 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1032 = []Option{
+var options1121 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -29628,7 +30522,7 @@ var options1032 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1033 = []Option{
+var options1122 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -29648,7 +30542,7 @@ var options1033 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1034 = []Option{
+var options1123 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -29680,7 +30574,7 @@ var options1034 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1035 = []Option{
+var options1124 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -29707,7 +30601,7 @@ var options1035 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1036 = []Option{
+var options1125 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -29754,7 +30648,7 @@ var options1036 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1037 = []Option{
+var options1126 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -29770,7 +30664,7 @@ var options1037 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1038 = []Option{
+var options1127 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -29831,7 +30725,7 @@ var options1038 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1039 = []Option{
+var options1128 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -29843,7 +30737,7 @@ var options1039 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1040 = []Option{
+var options1129 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -29866,7 +30760,7 @@ var options1040 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1041 = []Option{
+var options1130 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -29915,7 +30809,7 @@ var options1041 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1042 = []Option{
+var options1131 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -29990,18 +30884,18 @@ var options1042 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1043 = []Option{
+var options1132 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1044 = []Option{
+var options1133 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1045 = []Option{
+var options1134 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -30018,15 +30912,15 @@ var options1045 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1046 = []Program{
+var subs1135 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1045, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1134, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1047 = []Program{
+var subs1136 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -30037,7 +30931,7 @@ var subs1047 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1043, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1132, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -30051,7 +30945,7 @@ var subs1047 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1044, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1133, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -30081,10 +30975,10 @@ var subs1047 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1046, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1135, Workdir: true},
 }
 
-var options1048 = []Option{
+var options1137 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -30126,7 +31020,7 @@ var options1048 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1049 = []Option{
+var options1138 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -30173,7 +31067,7 @@ var options1049 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1050 = []Option{
+var options1139 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -30190,7 +31084,7 @@ var options1050 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1051 = []Option{
+var options1140 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -30219,11 +31113,11 @@ var options1051 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1052 = []Program{
+var subs1141 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1053 = []Option{
+var options1142 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -30330,7 +31224,7 @@ var options1053 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1054 = []Option{
+var options1143 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -30350,7 +31244,7 @@ var options1054 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1055 = []Option{
+var options1144 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},

@@ -75,7 +75,7 @@ func TestOptionNames(t *testing.T) {
 func TestEffectsHaveValues(t *testing.T) {
 	needs := map[Effect]string{
 		EffProgram: "program", EffCode: "code", EffWrite: "write", EffOutput: "output", EffRead: "read", EffSend: "send",
-		EffInput: "input", EffDir: "dir", EffURL: "url", EffTarget: "target", EffPlugin: "plugin", EffModule: "module", EffExec: "exec",
+		EffLoad: "load", EffPairs: "load-pairs", EffInput: "input", EffDir: "dir", EffURL: "url", EffTarget: "target", EffPlugin: "plugin", EffModule: "module", EffExec: "exec",
 	}
 	walkPrograms(func(name string, p *Program) {
 		for o := range p.All {

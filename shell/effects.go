@@ -38,6 +38,8 @@ func (e *effector) run() outcome {
 	e.namedSub()
 	e.index = w.add(e.frame)
 	e.optionEffects()
+	e.plugin()
+	e.homeFile()
 	out := e.special()
 	e.operandEffects()
 	e.urls()
@@ -194,13 +196,8 @@ func (w *walker) allInside(dirs []Word) bool {
 
 // namedSub asks for a rule that names the subcommand.
 func (e *effector) namedSub() {
-	if !e.sub().Named || len(e.operands) == 0 {
-		return
-	}
-	for _, a := range e.scan.Args {
-		if a.Kind == ArgSubcommand {
-			e.frame.Reach = a.Word
-		}
+	if p := e.sub(); p.Apart || p.Named && len(e.operands) > 0 {
+		e.frame.Reach = e.subcommandAt()
 	}
 }
 
@@ -248,6 +245,10 @@ func (e *effector) optionEffect(a Arg) {
 		e.write(a.Value, NeedCover, false, what)
 	case EffRead, EffSend:
 		e.read(a.Value, NeedOutside, what)
+	case EffLoad:
+		e.load(a.Value, what)
+	case EffPairs:
+		e.loadPairs(a.Value, what)
 	case EffInput:
 		e.read(a.Value, NeedNone, what)
 	case EffURL:
@@ -441,6 +442,10 @@ func (e *effector) operandEffects() {
 		e.writes(rest, NeedOutside, true, what)
 	case Places:
 		e.places(rest, what)
+	case Loads:
+		for _, r := range rest {
+			e.load(r, what)
+		}
 	case Outputs:
 		e.outputs(rest, what)
 	case ModeWrites:
@@ -675,17 +680,7 @@ func (e *effector) runModule(a Arg) {
 		e.odd("the module that "+e.prog.Name+" runs is not known", "write its name out")
 		return
 	}
-	e.w.depth++
-	defer func() { e.w.depth-- }()
-	m := Action{
-		Kind: Command, Need: NeedNone, Words: append([]Word{a.Value}, e.words[a.ValueAt+1:]...), Dirs: e.dirs,
-		Program: e.w.opt.Catalog.Lookup(a.Value.Text), Parent: e.index, From: -1,
-	}
-	at := len(e.w.facts.Actions)
-	e.w.effects(m, e.child())
-	if at < len(e.w.facts.Actions) && e.w.facts.Actions[at].Unproven != "" {
-		e.unprovenLate(e.w.facts.Actions[at].Unproven)
-	}
+	e.part(append([]Word{a.Value}, e.words[a.ValueAt+1:]...), a.ValueAt)
 }
 
 // execWords runs the words behind an option, up to ";", with a name that is

@@ -162,6 +162,10 @@ type Action struct {
 	// Found: Path stands for names that a search finds, which goes through no
 	// link; the names may be links, unless NoFollow is set as well.
 	Found bool
+	// Unnamed: a Write that may be anywhere below a directory, by what stands in
+	// a file and in no word (git apply). Ask and deny rules look at it; that it
+	// changes what is guarded is not to be supposed.
+	Unnamed bool
 	// SkipHidden: a recursive read that leaves out names beginning with a dot.
 	SkipHidden bool
 	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a
@@ -208,7 +212,8 @@ type Action struct {
 	// begin, -1 if they do not stand there word by word. A rule for the parent
 	// whose literal words reach beyond From covers this command as well.
 	From int
-	// Pos and End are the place in the command line.
+	// Pos and End are the place in the command line: that of the statement it is
+	// in, where it has none of its own.
 	Pos, End int
 }
 

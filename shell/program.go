@@ -42,11 +42,20 @@ type Program struct {
 	// Named: a subcommand that fetches code and runs it when it is told what
 	// (npm install x): an allow rule covers it only if it names the subcommand.
 	Named bool
+	// Apart: a subcommand whose work is not the program's everyday one (git
+	// daemon, gh auth token): an allow rule covers it only if it names it.
+	Apart bool
+	// Plugins: a subcommand that the entry does not list is a program of its own,
+	// NAME-SUBCOMMAND (git x runs git-x).
+	Plugins bool
 	// Assigns: operands NAME=value before the command of a wrapper are variables
 	// (sudo, env).
 	Assigns bool
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
+	// Home is the file below the home directory that a subcommand is there to
+	// write (kubectl config set).
+	Home string
 	// Special names the reader in Go for what a table cannot say (sed, awk,
 	// find, env …).
 	Special string
@@ -94,6 +103,7 @@ const (
 	Code                         // the first is code in another language (deno eval)
 	Assigns                      // NAME=value words (export, declare): see Special
 	Transfer                     // as Copy, but not the program's purpose; host:path is not of this machine (scp, rsync)
+	Loads                        // each is obeyed or sent: as the option effect of that name
 	Unread                       // the catalogue does not know: an unknown argument proves nothing
 )
 
@@ -140,6 +150,8 @@ const (
 	EffReadOnly                  // operands are not written, nor anything in the directory (gzip -c, unzip -l)
 	EffRead                      // the value is a path that is read, beside the program's purpose
 	EffSend                      // the value is a path that is read and sent to a host: proves no allow
+	EffLoad                      // the value is obeyed or sent: a path outside the workspace needs cover, a URL a rule that names the subcommand
+	EffPairs                     // the value is [NAME=]PATH[,…], each a path as for EffLoad
 	EffInput                     // the value is a path that is read, and that is the purpose (grep -f, tail operands)
 	EffDir                       // the value is the directory that operands are relative to
 	EffURL                       // the value is a URL that is fetched

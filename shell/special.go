@@ -40,6 +40,7 @@ func init() {
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
+		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
 }
@@ -673,6 +674,40 @@ func (e *effector) git() {
 	e.gitShows()
 	e.gitConfig()
 	e.gitRestores()
+	e.gitPatches()
+}
+
+// gitPatches: what a patch, a stash or a reset changes below the workspace
+// stands in no word. It is what these subcommands are for: only ask and deny
+// rules look at it.
+func (e *effector) gitPatches() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	sub := strings.Join(e.scan.Path, " ")
+	switch sub {
+	case "apply":
+		looks := e.has("--stat") || e.has("--numstat") || e.has("--summary") || e.has("--check")
+		if e.has("--cached") || looks && !e.has("--apply") {
+			return
+		}
+	case "reset":
+		if !e.has("--hard") && !e.has("--merge") && !e.has("--keep") {
+			return
+		}
+	case "stash pop":
+		if verb := e.words[e.subcommandAt()].Text; verb != "pop" && verb != "apply" && verb != "branch" {
+			return
+		}
+	case "am":
+	default:
+		return
+	}
+	from := len(e.w.facts.Actions)
+	e.write(joinPath(known(e.w.opt.Workspace), Word{Holes: []Hole{{Kind: AnyText}}}), NeedNone, false, "git "+sub)
+	for i := from; i < len(e.w.facts.Actions); i++ {
+		e.w.facts.Actions[i].Unnamed = true
+	}
 }
 
 // gitRestores: a path that is checked out is overwritten, one that is removed,

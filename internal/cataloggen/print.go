@@ -73,13 +73,15 @@ func (p *printer) program(e *entry, name string) string {
 	if v := p.subs(e.subs); v != "" {
 		add("Subs: %s", v)
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin"} {
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins"} {
 		if e.flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}
 	}
-	if v, ok := e.keys["special"].(string); ok {
-		add("Special: %q", v)
+	for _, f := range []string{"Special", "Home"} {
+		if v, ok := e.keys[strings.ToLower(f)].(string); ok {
+			add("%s: %q", f, v)
+		}
 	}
 	return "{" + strings.Join(fields, ", ") + "},\n"
 }

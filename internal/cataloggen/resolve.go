@@ -17,7 +17,7 @@ var (
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
 		"urls": "URLs", "runs-args": "RunsArgs", "runs-text": "RunsText",
 		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script", "code": "Code",
-		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer", "places": "Places",
+		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer", "places": "Places", "loads": "Loads",
 	}
 	modes   = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	effects = map[string]string{
@@ -25,7 +25,7 @@ var (
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
 		"in-place": "EffInPlace", "pattern": "EffPattern", "recursive": "EffRecursive", "target": "EffTarget", "system": "EffSystem",
-		"write-below": "EffBelow", "run-more": "EffRunMore", "write-listed": "EffWriteListed",
+		"write-below": "EffBelow", "load": "EffLoad", "load-pairs": "EffPairs", "run-more": "EffRunMore", "write-listed": "EffWriteListed",
 	}
 )
 
@@ -34,6 +34,7 @@ var keys = map[string]func(any) string{
 	"style": oneOf(styles), "operands": oneOf(operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
+	"apart": isBool, "plugins": isBool, "home": isText,
 }
 
 func oneOf(table map[string]string) func(any) string {

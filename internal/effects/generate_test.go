@@ -387,7 +387,7 @@ func (g *generator) value(o *shell.Option) string {
 		return g.one("c2", "./tool", "x", "'c1 x'", "sh", "prog.awk")
 	case shell.EffWrite, shell.EffOutput, shell.EffTarget:
 		return g.token("%o")
-	case shell.EffRead, shell.EffInput, shell.EffSend:
+	case shell.EffRead, shell.EffInput, shell.EffSend, shell.EffLoad, shell.EffPairs:
 		return g.token("%f")
 	case shell.EffDir:
 		return g.token("%d")
