@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
 	"whitelist":         {"permission", "patterns", "modes", "risk", "shell"},
 	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
+	"display":           {"permission", "patterns"},
 	"frontmatter":       {},
 	"wrapper/claude":    {"permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace", "approval"},
 	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
@@ -45,7 +46,7 @@ var mayImport = map[string][]string{
 }
 
 // pure packages touch no file, process, network, clock or environment.
-var pure = []string{"permission", "patterns", "modes", "shell", "risk", "approval"}
+var pure = []string{"permission", "patterns", "modes", "shell", "risk", "approval", "display"}
 
 // impure are the packages of the standard library that do; with "/" at the
 // end also those below.
@@ -64,6 +65,7 @@ var fences = map[string][]string{
 	"github.com/BurntSushi/toml":   {"internal/stricttoml", "internal/cataloggen"},
 	"github.com/google/go-cmp/cmp": {"internal/golden", "policy"},
 	"golang.org/x/net/idna":        {"patterns"},
+	"golang.org/x/text/width":      {"display"},
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
 	"golang.org/x/term":            {"cmd/agent-wrapper", "terminal", "wrapper/claude"},

@@ -1,9 +1,12 @@
 // Package visible makes text fit to be shown to a person who decides on it:
-// what stands on the screen is what is in the text. Characters that a screen
-// would obey, hide or reorder come out as <U+202E>, bytes that are no UTF-8 as
-// <0xFF>.
+// what stands on the screen is what is in the text, and no two texts look the
+// same. Characters that a screen would obey, hide or reorder come out as
+// <U+202E>, bytes that are no UTF-8 as <0xFF>, and where a text itself holds
+// <U+ or <0x, its < comes out as <U+003C>.
 //
-// It does not touch letters that look like others, nor combining marks.
+// A letter takes at most three combining marks; what is beyond, and a mark
+// without a letter, is spelled out; four or more of the same as <U+0301 x40>. Letters that look like others stay, but for
+// the quotes and signs that Command spells out.
 package visible
 
 import (
@@ -14,10 +17,10 @@ import (
 )
 
 // Line returns s as one line: line breaks are shown as well.
-func Line(s string) string { return text(s, false) }
+func Line(s string) string { return text(s, style{}) }
 
 // Text returns s with its line feeds and tabs as they are.
-func Text(s string) string { return text(s, true) }
+func Text(s string) string { return text(s, style{feeds: true, tabs: true}) }
 
 // Indent returns s as Text does, every line after the first begun with prefix,
 // so that no line of s can pass for one of the text around it.
@@ -25,26 +28,154 @@ func Indent(s, prefix string) string {
 	return strings.ReplaceAll(Text(s), "\n", "\n"+prefix)
 }
 
-func text(s string, lines bool) string {
-	if plain(s) {
+// Code returns s with its line feeds as they are, a tab as Tab, and a long run
+// of blanks, which would push what follows out of sight, as <U+0020 x300>.
+func Code(s string) string { return text(s, style{feeds: true, code: true}) }
+
+// Command is Code for a command line: also the quotes and signs that only look
+// like those of the shell are spelled out.
+func Command(s string) string { return text(s, style{feeds: true, code: true, command: true}) }
+
+// Tab is what a tab looks like in Code and Command.
+const Tab = "⇥   "
+
+const tabSign = '⇥'
+
+// The longest runs that Code leaves as they are.
+const (
+	maxBlanks = 60 // spaces: deep indentation stays
+	maxTabs   = 12
+	maxFeeds  = 4
+)
+
+// style says what is special beside what always is.
+type style struct{ feeds, tabs, code, command bool }
+
+func text(s string, st style) string {
+	if plain(s) && !strings.Contains(s, "<") && (!st.code || len(s) <= maxBlanks) {
 		return s
 	}
-	var out strings.Builder
-	var last rune
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&out, "<0x%02X>", s[i])
-		case lines && (r == '\n' || r == '\t'), shows(r), r == emojiStyle && unicode.Is(unicode.So, last):
-			out.WriteRune(r)
-		default:
-			fmt.Fprintf(&out, "<U+%04X>", r)
-		}
-		last = r
-		i += size
+	w := writer{style: st, marks: maxMarks}
+	w.write(s, len(s))
+	return w.out.String()
+}
+
+// Pieces returns s as Command does if command is set, else as Code does, cut at
+// the given places, which rise. Each piece is as it is where it stands: cut
+// first and shown piece by piece, <U+ could come together again.
+func Pieces(s string, command bool, cuts ...int) []string {
+	w := writer{style: style{feeds: true, code: true, command: command}, marks: maxMarks}
+	var out []string
+	at := 0
+	for _, cut := range append(cuts, len(s)) {
+		w.out.Reset()
+		at += w.write(s[at:], cut-at)
+		out = append(out, w.out.String())
 	}
-	return out.String()
+	return out
+}
+
+// writer writes a text character by character.
+type writer struct {
+	style
+	out   strings.Builder
+	last  rune
+	marks int // how many combining marks stand on the last letter
+}
+
+// maxMarks is how many combining marks a letter takes; at the start of a text
+// there is no letter.
+const maxMarks = 3
+
+// write writes the first n bytes of s and returns how many it wrote: a
+// character is not cut.
+func (w *writer) write(s string, n int) int {
+	at := 0
+	for at < n {
+		at += w.next(s[at:], n-at)
+	}
+	return at
+}
+
+// next writes what s begins with and returns how many bytes that was. A run
+// ends at n.
+func (w *writer) next(s string, n int) int {
+	r, size := utf8.DecodeRuneInString(s)
+	if n := w.run(s[:max(n, size)], r); n > 0 {
+		return n
+	}
+	switch {
+	case r == utf8.RuneError && size == 1:
+		w.spell(fmt.Sprintf("<0x%02X>", s[0]))
+	case r == '<' && (strings.HasPrefix(s, "<U+") || strings.HasPrefix(s, "<0x")):
+		w.spell("<U+003C>")
+	case r == '\n' && w.feeds || r == '\t' && w.tabs:
+		w.out.WriteRune(r)
+		w.last, w.marks = r, maxMarks
+	case r == '\t' && w.code:
+		w.spell(Tab)
+	case w.shown(r):
+		w.out.WriteRune(r)
+		w.last = r
+	default:
+		return w.name(s[:max(n, size)], r, size)
+	}
+	return size
+}
+
+// minNamed is the shortest run of one character that is named once.
+const minNamed = 4
+
+// name spells out a character, or a run of it, and returns its bytes.
+func (w *writer) name(s string, r rune, size int) int {
+	n := (len(s) - len(strings.TrimLeft(s, string(r)))) / size
+	if n < minNamed || r == '\t' && w.code || r == '\n' && w.feeds {
+		w.spell(fmt.Sprintf("<U+%04X>", r))
+		return size
+	}
+	w.spell(fmt.Sprintf("<U+%04X x%d>", r, n))
+	return n * size
+}
+
+// spell writes text that takes no combining mark.
+func (w *writer) spell(text string) {
+	w.out.WriteString(text)
+	w.last, w.marks = 0, maxMarks
+}
+
+// run writes a run of blanks that is too long to be left as it is, and returns
+// its length in bytes; 0 is none.
+func (w *writer) run(s string, r rune) int {
+	limit := map[rune]int{' ': maxBlanks, '\t': maxTabs, '\n': maxFeeds}[r]
+	if !w.code || limit == 0 {
+		return 0
+	}
+	n := len(s) - len(strings.TrimLeft(s, string(r)))
+	if n <= limit {
+		return 0
+	}
+	if r == '\n' {
+		w.spell(fmt.Sprintf("\n<U+000A x%d>\n", n-2))
+	} else {
+		w.spell(fmt.Sprintf("<U+%04X x%d>", r, n))
+	}
+	return n
+}
+
+// shown reports whether r shows as itself where it stands, and counts its
+// combining marks.
+func (w *writer) shown(r rune) bool {
+	switch {
+	case unicode.Is(unicode.M, r):
+		w.marks++
+		return w.marks <= maxMarks && (shows(r) || r == emojiStyle && unicode.Is(unicode.So, w.last))
+	case w.code && r == tabSign, w.command && unicode.Is(signs, r):
+		return false
+	case shows(r):
+		w.marks = 0
+		return true
+	}
+	return false
 }
 
 // plain reports whether s is printable ASCII throughout.
@@ -63,6 +194,31 @@ const emojiStyle = 0xFE0F
 // shows reports whether r leaves a mark of its own on the screen. Of the
 // blanks only the space does.
 func shows(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(blank, r) }
+
+// signs look like signs of the shell and are ordinary characters to it: what
+// seems to be quoted, or a comment, is not.
+var signs = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00B4, Hi: 0x00B4, Stride: 1}, // acute accent
+		{Lo: 0x02B9, Hi: 0x02BD, Stride: 1}, // modifier primes and commas
+		{Lo: 0x02C8, Hi: 0x02CB, Stride: 1}, // modifier strokes and accents
+		{Lo: 0x02EE, Hi: 0x02EE, Stride: 1}, // modifier double apostrophe
+		{Lo: 0x037E, Hi: 0x037E, Stride: 1}, // Greek question mark, as a semicolon
+		{Lo: 0x2018, Hi: 0x201F, Stride: 1}, // quotes
+		{Lo: 0x2032, Hi: 0x2037, Stride: 1}, // primes
+		{Lo: 0x275B, Hi: 0x275E, Stride: 1}, // ornamental quotes
+		{Lo: 0x301D, Hi: 0x301F, Stride: 1}, // quotes of East Asia
+		{Lo: 0xA78B, Hi: 0xA78C, Stride: 1}, // saltillo
+		{Lo: 0xFF02, Hi: 0xFF04, Stride: 1}, // fullwidth " # $
+		{Lo: 0xFF06, Hi: 0xFF07, Stride: 1}, // fullwidth & '
+		{Lo: 0xFF1B, Hi: 0xFF1C, Stride: 1}, // fullwidth ; <
+		{Lo: 0xFF1E, Hi: 0xFF1E, Stride: 1}, // fullwidth >
+		{Lo: 0xFF3C, Hi: 0xFF3C, Stride: 1}, // fullwidth backslash
+		{Lo: 0xFF40, Hi: 0xFF40, Stride: 1}, // fullwidth backquote
+		{Lo: 0xFF5C, Hi: 0xFF5C, Stride: 1}, // fullwidth |
+	},
+	LatinOffset: 1,
+}
 
 // blank are characters that count as printable and show nothing.
 var blank = &unicode.RangeTable{

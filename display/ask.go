@@ -1,0 +1,301 @@
+// Package display makes what a person sees of an ask, the same for a terminal,
+// an editor and a web page: the tool use with the part that caused the ask
+// marked in its own text, every action with its reason, rule and source, edits
+// as diffs against the file as it is, and the choices with the rules that each
+// would keep. Ask.Text writes it for a terminal, Ask.JSON for all else.
+//
+// It reads no file and knows no clock: the file's content is handed in. What
+// the agent wrote goes through package visible, so that what is shown is what
+// runs. Nothing is cut without saying how much, and a choice that would keep
+// rules is left out of an ask that does not show everything.
+package display
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// Source is what an Ask is made from.
+type Source struct {
+	Request permission.Request
+	// Trace of the same decision, for the actions one by one; nil: only the
+	// parts that caused the ask are shown.
+	Trace *permission.Trace
+	// File is the file that the tool use would edit (see Path), as it is.
+	// Nil: it was not looked for.
+	File *File
+	// ID and Digest say which request an answer is for.
+	ID, Digest string
+	Choices    []Choice
+	// All: nothing is cut.
+	All bool
+}
+
+// File is a file as it is.
+type File struct {
+	Exists  bool
+	Text    string
+	Problem string // why Text is not known, "" if it is
+}
+
+// Choice is one answer that a person may give.
+type Choice struct {
+	Key   string `json:"key"`   // the key on a terminal: "s"
+	Name  string `json:"name"`  // what is sent back: "session"
+	Label string `json:"label"` // "for this session"
+	// Rungs are the sets of rules that may be kept, narrowest first; none for
+	// a choice that keeps nothing.
+	Rungs []Rung `json:"rungs,omitempty"`
+	// Keeps: the choice holds beyond this tool use.
+	Keeps bool `json:"keeps,omitempty"`
+}
+
+// Rung is one set of rules that may be kept.
+type Rung struct {
+	Label string   `json:"label,omitempty"` // what the rules cover, in words
+	Rules []string `json:"rules"`
+}
+
+// Ask is a question to a person, fit to be shown: every text in it is visible.
+type Ask struct {
+	ID      string   `json:"id,omitempty"`
+	Digest  string   `json:"digest,omitempty"`
+	Tool    string   `json:"tool"`
+	Agent   string   `json:"agent,omitempty"` // the subagent, "" for the main one
+	Session string   `json:"session,omitempty"`
+	Dir     string   `json:"dir,omitempty"`
+	Risk    string   `json:"risk"`
+	Tier    int      `json:"tier"`
+	Held    bool     `json:"held,omitempty"` // only an answer to this very use counts
+	Blocks  []Block  `json:"blocks"`
+	Actions []Action `json:"actions,omitempty"`
+	// MoreActions are not in Actions.
+	MoreActions int    `json:"more_actions,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Rule        string `json:"rule,omitempty"`
+	RuleSource  string `json:"rule_source,omitempty"`
+	// Whole: everything is shown.
+	Whole   bool     `json:"whole"`
+	Choices []Choice `json:"choices,omitempty"`
+	// Withheld are the names of the choices that are not offered because not
+	// everything is shown.
+	Withheld []string `json:"withheld,omitempty"`
+}
+
+// Block is one part of the input.
+type Block struct {
+	Title string   `json:"title"`
+	Notes []string `json:"notes,omitempty"`
+	Lines []Line   `json:"lines"`
+}
+
+// Line is one line of a block. Its text is that of its segments in a row.
+type Line struct {
+	// Sign: "" text, " " "-" "+" a line of a diff, "@" where in the file the
+	// next lines of the diff are, "\" no line feed at the file's end, "…" that
+	// Bytes bytes (and Count lines) are not shown here.
+	Sign     string    `json:"sign,omitempty"`
+	Segments []Segment `json:"segments,omitempty"`
+	Bytes    int       `json:"bytes,omitempty"`
+	Count    int       `json:"count,omitempty"`
+}
+
+// Segment is a piece of a line.
+type Segment struct {
+	Text string `json:"text"`
+	// Mark: it is part of what caused the ask.
+	Mark bool `json:"mark,omitempty"`
+}
+
+// Action is one thing that the tool use would do.
+type Action struct {
+	Verdict string `json:"verdict"` // allow, ask, deny; "" for what needs no answer
+	Held    bool   `json:"held,omitempty"`
+	Text    string `json:"text"` // "run npm install"
+	Reason  string `json:"reason,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Source  string `json:"source,omitempty"` // of the rule: "agent-wrapper.toml:6:3"
+	Risk    string `json:"risk,omitempty"`
+	Why     string `json:"why,omitempty"` // the reason for the risk
+	Times   int    `json:"times"`         // how often it is done
+	// pos and end are its place in the command, 0 and 0 if there is none.
+	pos, end int
+}
+
+// asks reports whether the action is part of what caused the ask.
+func (a *Action) asks() bool { return a.Verdict == "ask" }
+
+// The longest name that is shown, in bytes, and how many actions of a kind.
+const (
+	maxName    = 200
+	maxActions = 12
+)
+
+// New makes an Ask. It never fails: what cannot be read is shown as it came.
+func New(s Source) *Ask {
+	use, d := &s.Request.Use, &s.Request.Decision
+	b := &builder{Source: s, whole: true}
+	a := &Ask{
+		ID: visible.Line(s.ID), Digest: visible.Line(s.Digest),
+		Tool: b.name(use.Tool), Agent: b.name(use.Agent), Session: b.name(use.Session), Dir: b.name(use.Dir),
+		Risk: d.Risk.String(), Tier: d.Tier, Held: d.Held,
+		Reason: visible.Line(d.Reason), Rule: visible.Line(d.Rule), RuleSource: visible.Line(Place(d.RuleSource)),
+	}
+	actions := b.actions()
+	a.Blocks = b.blocks(actions)
+	actions = counted(actions)
+	a.Actions = b.shown(actions)
+	a.MoreActions = len(actions) - len(a.Actions)
+	a.Whole = b.whole
+	a.offer(s.Choices)
+	return a
+}
+
+// Place is NAME:LINE:COL of a rule's source as far as it is known.
+func Place(s patterns.Source) string {
+	switch {
+	case s.Name == "" || s.Line == 0:
+		return s.Name
+	case s.Col == 0:
+		return fmt.Sprintf("%s:%d", s.Name, s.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
+}
+
+// offer takes over the choices; what would be kept is only offered to somebody
+// who sees everything.
+func (a *Ask) offer(choices []Choice) {
+	for _, c := range choices {
+		if c.Keeps && !a.Whole {
+			a.Withheld = append(a.Withheld, visible.Line(c.Name))
+			continue
+		}
+		shown := Choice{Key: visible.Line(c.Key), Name: visible.Line(c.Name), Label: visible.Line(c.Label), Keeps: c.Keeps}
+		for _, r := range c.Rungs {
+			shown.Rungs = append(shown.Rungs, r.shown())
+		}
+		a.Choices = append(a.Choices, shown)
+	}
+}
+
+func (r *Rung) shown() Rung {
+	out := Rung{Label: visible.Line(r.Label)}
+	for _, rule := range r.Rules {
+		out.Rules = append(out.Rules, visible.Command(rule))
+	}
+	return out
+}
+
+// builder makes the parts of an Ask and remembers whether all was shown.
+type builder struct {
+	Source
+	whole bool
+}
+
+// name is a short text on one line.
+func (b *builder) name(s string) string {
+	if b.All || len(s) <= maxName {
+		return visible.Line(s)
+	}
+	b.whole = false
+	at := runeStart(s, maxName)
+	return fmt.Sprintf("%s… (%s more bytes)", visible.Line(s[:at]), thousands(len(s)-at))
+}
+
+// runeStart is the last place up to at where a character begins.
+func runeStart(s string, at int) int {
+	for n := 0; at > 0 && n < utf8.UTFMax && !utf8.RuneStart(s[at]); n++ {
+		at--
+	}
+	return at
+}
+
+// runeEnd is the first place from at on where a character begins or the text
+// ends.
+func runeEnd(s string, at int) int {
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return at
+}
+
+// actions are all that the tool use would do, what caused the ask first. A
+// trace of another decision than the one that is asked about is not used.
+func (b *builder) actions() []Action {
+	d := &b.Request.Decision
+	if b.Trace == nil || b.Trace.Decision.Behavior != d.Behavior || b.Trace.Decision.Reason != d.Reason {
+		return parts(d)
+	}
+	var asks, others []Action
+	for i := range b.Trace.Actions {
+		a := traced(&b.Trace.Actions[i])
+		if a.asks() {
+			asks = append(asks, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	if len(asks) == 0 { // it is asked about as a whole
+		return append(parts(d), others...)
+	}
+	return append(asks, others...)
+}
+
+// counted joins actions that are the same.
+func counted(all []Action) []Action {
+	at := map[Action]int{}
+	var out []Action
+	for _, a := range all {
+		a.pos, a.end = 0, 0
+		i, known := at[a]
+		if !known {
+			i = len(out)
+			at[a] = i
+			out = append(out, a)
+		}
+		out[i].Times++
+	}
+	return out
+}
+
+// parts are the actions as far as the decision alone tells them.
+func parts(d *permission.Decision) []Action {
+	var out []Action
+	for _, p := range d.Unapproved {
+		out = append(out, Action{Verdict: "ask", Held: d.Held, Text: visible.Line(p.Action), Reason: visible.Line(p.Reason)})
+	}
+	return out
+}
+
+// traced is an action of the trace.
+func traced(t *permission.TracedAction) Action {
+	a := Action{Text: visible.Line(t.Action), Risk: t.Risk.String(), Why: visible.Line(t.Why), pos: t.Pos, end: t.End}
+	if t.Decides < 0 || t.Decides >= len(t.Steps) {
+		return a
+	}
+	s := &t.Steps[t.Decides]
+	if t.Free && s.Rule == "" && !s.Held {
+		return a // it is looked at, and needs nothing
+	}
+	a.Verdict, a.Held = s.Behavior.String(), s.Held
+	a.Reason, a.Rule, a.Source = visible.Line(s.Reason), visible.Line(s.Rule), visible.Line(Place(s.Source))
+	return a
+}
+
+// shown cuts a long list of actions.
+func (b *builder) shown(all []Action) []Action {
+	asks := 0
+	for asks < len(all) && all[asks].asks() {
+		asks++
+	}
+	if b.All || asks <= maxActions && len(all)-asks <= maxActions {
+		return all
+	}
+	b.whole = false
+	first := min(asks, maxActions)
+	return append(all[:first:first], all[asks:min(len(all), asks+maxActions)]...)
+}

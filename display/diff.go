@@ -1,0 +1,325 @@
+package display
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+// op is one line of a difference: ' ' in both, '-' in the old, '+' in the new.
+type op struct {
+	sign byte
+	line string // with its line feed, if it has one
+}
+
+func each(sign byte, lines []string) []op {
+	out := make([]op, len(lines))
+	for i, line := range lines {
+		out[i] = op{sign, line}
+	}
+	return out
+}
+
+// split cuts a text into lines that keep their line feeds.
+func split(text string) []string {
+	if text == "" {
+		return nil
+	}
+	out := strings.SplitAfter(text, "\n")
+	if out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// The limits of the search for a small difference; beyond them it is a larger
+// one, never a wrong one.
+const (
+	maxDepth = 12
+	maxTable = 1 << 18
+)
+
+// differ returns how to make y of x. It looks for lines that are once in both
+// and goes on between them; what has none of these is compared line by line if
+// it is small, else replaced as a whole.
+func differ(x, y []string, depth int) []op {
+	start := 0
+	for start < len(x) && start < len(y) && x[start] == y[start] {
+		start++
+	}
+	end := 0
+	for end < len(x)-start && end < len(y)-start && x[len(x)-1-end] == y[len(y)-1-end] {
+		end++
+	}
+	out := each(' ', x[:start])
+	out = append(out, between(x[start:len(x)-end], y[start:len(y)-end], depth)...)
+	return append(out, each(' ', x[len(x)-end:])...)
+}
+
+// between is the difference of lines that neither begin nor end alike.
+func between(x, y []string, depth int) []op {
+	var anchors []pair
+	if len(x) > 0 && len(y) > 0 && depth > 0 {
+		anchors = common(x, y)
+	}
+	switch {
+	case len(anchors) > 0:
+	case len(x)*len(y) <= maxTable:
+		return table(x, y)
+	default:
+		return append(each('-', x), each('+', y)...)
+	}
+	var out []op
+	at := pair{}
+	for _, p := range anchors {
+		out = append(out, differ(x[at.x:p.x], y[at.y:p.y], depth-1)...)
+		out = append(out, op{' ', x[p.x]})
+		at = pair{p.x + 1, p.y + 1}
+	}
+	return append(out, differ(x[at.x:], y[at.y:], depth-1)...)
+}
+
+// pair is a line that both have.
+type pair struct{ x, y int }
+
+// common are lines that are once in x and once in y, as many as stand in the
+// same order in both.
+func common(x, y []string) []pair {
+	type place struct{ nx, ny, x, y int }
+	seen := map[string]*place{}
+	for i, line := range x {
+		if seen[line] == nil {
+			seen[line] = &place{}
+		}
+		seen[line].nx++
+		seen[line].x = i
+	}
+	for i, line := range y {
+		if p := seen[line]; p != nil {
+			p.ny++
+			p.y = i
+		}
+	}
+	var both []pair
+	for i, line := range x {
+		if p := seen[line]; p.nx == 1 && p.ny == 1 {
+			both = append(both, pair{i, p.y})
+		}
+	}
+	return rising(both)
+}
+
+// rising is a longest subsequence of pairs whose y rise, as their x do.
+func rising(all []pair) []pair {
+	var ends []int // the last pair of the best run of each length
+	before := make([]int, len(all))
+	for i, p := range all {
+		n := sort.Search(len(ends), func(k int) bool { return all[ends[k]].y >= p.y })
+		before[i] = -1
+		if n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[n] = i
+		}
+	}
+	out := make([]pair, len(ends))
+	for n, i := len(ends)-1, last(ends); n >= 0; n, i = n-1, before[i] {
+		out[n] = all[i]
+	}
+	return out
+}
+
+func last(s []int) int {
+	if len(s) == 0 {
+		return -1
+	}
+	return s[len(s)-1]
+}
+
+// table is the smallest difference, by a table of all pairs.
+func table(x, y []string) []op {
+	width := len(y) + 1
+	best := make([]int32, (len(x)+1)*width) // of x[i:] and y[j:]: how many lines stay
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			if x[i] == y[j] {
+				best[i*width+j] = best[(i+1)*width+j+1] + 1
+			} else {
+				best[i*width+j] = max(best[(i+1)*width+j], best[i*width+j+1])
+			}
+		}
+	}
+	var out []op
+	i, j := 0, 0
+	for i < len(x) && j < len(y) {
+		switch {
+		case x[i] == y[j]:
+			out = append(out, op{' ', x[i]})
+			i, j = i+1, j+1
+		case best[(i+1)*width+j] >= best[i*width+j+1]:
+			out = append(out, op{'-', x[i]})
+			i++
+		default:
+			out = append(out, op{'+', y[j]})
+			j++
+		}
+	}
+	return append(append(out, each('-', x[i:])...), each('+', y[j:])...)
+}
+
+// around is how many lines that stay are shown about a change.
+const around = 3
+
+// diff is the block of what makes one text of another, as a unified diff.
+func (b *builder) diff(title string, notes []string, before, after string) Block {
+	ops := differ(split(before), split(after), maxDepth)
+	plus, minus := 0, 0
+	for _, o := range ops {
+		switch o.sign {
+		case '+':
+			plus++
+		case '-':
+			minus++
+		}
+	}
+	return Block{
+		Title: title,
+		Notes: append(notes, fmt.Sprintf("+%s -%s", thousands(plus), thousands(minus))),
+		Lines: b.cut(b.hunks(ops)),
+	}
+}
+
+// hunks are the lines of a unified diff.
+func (b *builder) hunks(ops []op) []Line {
+	var out []Line
+	x, y := 1, 1 // the numbers of the next line in the old and the new text
+	for at := 0; at < len(ops); {
+		stay := 0
+		for at+stay < len(ops) && ops[at+stay].sign == ' ' {
+			stay++
+		}
+		if at+stay == len(ops) {
+			break
+		}
+		skip := max(stay-around, 0)
+		x, y, at = x+skip, y+skip, at+skip
+		end := hunkEnd(ops, at)
+		nx, ny := sizes(ops[at:end])
+		out = append(out, Line{Sign: "@", Segments: []Segment{{Text: fmt.Sprintf("@@ -%s +%s @@", extent(x, nx), extent(y, ny))}}})
+		out = append(out, b.diffLines(ops[at:end])...)
+		x, y, at = x+nx, y+ny, end
+	}
+	return out
+}
+
+// hunkEnd is where the hunk ends that begins at from: behind the lines that
+// stay about its last change.
+func hunkEnd(ops []op, from int) int {
+	end, stay := from, 0
+	for i := from; i < len(ops) && stay <= 2*around; i++ {
+		stay++
+		if ops[i].sign != ' ' {
+			end, stay = i+1, 0
+		}
+	}
+	return min(end+around, len(ops))
+}
+
+func sizes(ops []op) (x, y int) {
+	for _, o := range ops {
+		if o.sign != '+' {
+			x++
+		}
+		if o.sign != '-' {
+			y++
+		}
+	}
+	return x, y
+}
+
+// extent is one side of a hunk's head: the first line and how many there are.
+func extent(first, n int) string {
+	if n == 0 {
+		first--
+	}
+	return fmt.Sprintf("%d,%d", first, n)
+}
+
+// diffLines are ops as they are shown.
+func (b *builder) diffLines(ops []op) []Line {
+	var out []Line
+	for _, o := range ops {
+		text, ended := strings.CutSuffix(o.line, "\n")
+		out = append(out, b.diffLine(string(o.sign), text, len(o.line))...)
+		if !ended {
+			out = append(out, Line{Sign: `\`})
+		}
+	}
+	return out
+}
+
+// The longest line of a diff, and how much is shown of a longer one, in bytes.
+const (
+	maxDiffLine = 2000
+	longLine    = 1500
+)
+
+// diffLine is one line of a diff, which says so if it is too long to be shown.
+// Bytes is its own size, for cut.
+func (b *builder) diffLine(sign, text string, size int) []Line {
+	line := Line{Sign: sign, Bytes: size}
+	if b.All || len(text) <= maxDiffLine {
+		if text != "" {
+			line.Segments = []Segment{{Text: visible.Code(text)}}
+		}
+		return []Line{line}
+	}
+	b.whole = false
+	at := runeStart(text, longLine)
+	line.Bytes = at
+	line.Segments = []Segment{{Text: visible.Code(text[:at])}}
+	return []Line{line, {Sign: "…", Bytes: size - at}}
+}
+
+// cut shortens a diff. Bytes stays only where something is left out.
+func (b *builder) cut(all []Line) []Line {
+	l := diffLimit
+	head, size := 0, 0
+	for head < len(all) && head < l.lines && size+all[head].Bytes <= l.bytes {
+		size += all[head].Bytes
+		head++
+	}
+	tail, size := len(all), 0
+	for tail > head && len(all)-tail < l.tailLines && size+all[tail-1].Bytes <= l.tailBytes {
+		tail--
+		size += all[tail].Bytes
+	}
+	gone := Line{Sign: "…", Count: tail - head}
+	for _, line := range all[head:tail] {
+		gone.Bytes += line.Bytes
+	}
+	for i := range all {
+		if all[i].Sign != "…" {
+			all[i].Bytes = 0
+		}
+	}
+	if b.All || head == len(all) || tail == head {
+		return all
+	}
+	b.whole = false
+	return append(append(all[:head:head], gone), all[tail:]...)
+}
+
+// thousands writes a number as 3,120.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

@@ -1,0 +1,465 @@
+package display
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+var spelledOut = regexp.MustCompile(`<U\+([0-9A-F]{4,6})(?: x([0-9]+))?>|<0x([0-9A-F]{2})>|⇥   |\n<U\+000A x([0-9]+)>\n`)
+
+// read reads shown text as a person would.
+func read(s string) string {
+	return spelledOut.ReplaceAllStringFunc(s, func(m string) string {
+		p := spelledOut.FindStringSubmatch(m)
+		switch {
+		case m == "⇥   ":
+			return "\t"
+		case p[4] != "":
+			n, _ := strconv.Atoi(p[4])
+			return strings.Repeat("\n", n+2)
+		case p[3] != "":
+			n, _ := strconv.ParseUint(p[3], 16, 8)
+			return string([]byte{byte(n)})
+		}
+		r, _ := strconv.ParseInt(p[1], 16, 32)
+		n, _ := strconv.Atoi(p[2])
+		return strings.Repeat(string(rune(r)), max(n, 1))
+	})
+}
+
+// shownBlock is a block as it is read off the screen.
+type shownBlock struct {
+	title string
+	ops   []op // '|' text, ' ' '-' '+' lines of a diff, '\\', '@', '…'
+}
+
+// text is the block's text.
+func (b *shownBlock) text() string {
+	var lines []string
+	for _, o := range b.ops {
+		if o.sign == '|' {
+			lines = append(lines, o.line)
+		}
+	}
+	return read(strings.Join(lines, "\n"))
+}
+
+var (
+	titleRow = regexp.MustCompile(`^  ([A-Za-z_]+)(?: \(a text\))?:(?: (.*))?$`)
+	diffRow  = regexp.MustCompile(`^  (change|content|cell|edit [0-9]+ of [0-9]+) .*:$`)
+)
+
+// screen reads what a terminal shows back into blocks.
+func screen(t *testing.T, text string) []shownBlock {
+	t.Helper()
+	_, text, _ = strings.Cut(text, "\n  in ")
+	_, text, _ = strings.Cut(text, "\n")
+	var blocks []shownBlock
+	for _, row := range strings.Split(text, "\n") {
+		var b *shownBlock
+		if n := len(blocks); n > 0 {
+			b = &blocks[n-1]
+		}
+		add := func(sign byte, line string) { b.ops = append(b.ops, op{sign, line}) }
+		switch {
+		case row == "":
+			return blocks
+		case strings.HasPrefix(row, "     "):
+			if strings.Trim(row, " ^") != "" {
+				t.Fatalf("row %q", row)
+			}
+		case strings.HasPrefix(row, "   : "):
+			b.ops[len(b.ops)-1].line += row[5:]
+		case strings.HasPrefix(row, "   | ") && strings.Contains(b.title, " "):
+			add(' ', row[5:])
+		case strings.HasPrefix(row, "   | "):
+			add('|', row[5:])
+		case strings.HasPrefix(row, "  -| "), strings.HasPrefix(row, "  +| "):
+			add(row[2], row[5:])
+		case strings.HasPrefix(row, "  @@ "):
+			add('@', row[2:])
+		case strings.HasPrefix(row, "   \\ "):
+			add('\\', "")
+		case strings.HasPrefix(row, "  … "):
+			add('.', row[6:])
+		case strings.HasPrefix(row, ": "): // the title goes on
+		case diffRow.MatchString(row), strings.HasPrefix(row, "  change ("), strings.HasPrefix(row, "  content ("):
+			blocks = append(blocks, shownBlock{title: "a diff"})
+		case titleRow.MatchString(row):
+			m := titleRow.FindStringSubmatch(row)
+			blocks = append(blocks, shownBlock{title: m[1]})
+			if b = &blocks[len(blocks)-1]; strings.HasPrefix(row, "  "+m[1]+": ") || strings.Contains(row, "(a text): ") {
+				b.ops = []op{{'|', m[2]}}
+			}
+		default:
+			t.Fatalf("row %q", row)
+		}
+	}
+	return blocks
+}
+
+// apply makes the new text of an old one by the diff on the screen.
+func (b *shownBlock) apply(t *testing.T, old string) string {
+	t.Helper()
+	lines, out := split(old), ""
+	at := 0
+	for i, o := range b.ops {
+		line := read(o.line) + "\n"
+		if i+1 < len(b.ops) && b.ops[i+1].sign == '\\' {
+			line = strings.TrimSuffix(line, "\n")
+		}
+		switch o.sign {
+		case '@':
+			var x, nx, y, ny int
+			if _, err := fmt.Sscanf(o.line, "@@ -%d,%d +%d,%d @@", &x, &nx, &y, &ny); err != nil {
+				t.Fatal(err)
+			}
+			if nx > 0 {
+				x--
+			}
+			out += strings.Join(lines[at:x], "")
+			at = x
+		case ' ', '-':
+			if at >= len(lines) || lines[at] != line {
+				t.Fatalf("line %d of the old text is not %q", at+1, line)
+			}
+			at++
+		}
+		if o.sign == ' ' || o.sign == '+' {
+			out += line
+		}
+	}
+	return out + strings.Join(lines[at:], "")
+}
+
+// sound checks what holds of everything that is written.
+func sound(t *testing.T, a *Ask, width int) string {
+	t.Helper()
+	o := TextOptions{Width: width}
+	text, menu := a.Text(o), a.Menu(o)
+	for _, r := range text + menu {
+		if r != '\n' && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == utf8.RuneError) {
+			t.Fatalf("the screen holds %U:\n%s", r, text)
+		}
+	}
+	for _, row := range strings.Split(text+menu, "\n") {
+		if n := cells(row); n > max(width, 30) && !strings.Contains(row, "<U+") {
+			t.Fatalf("a row of %d cells: %q", n, row)
+		}
+	}
+	for head, want := range map[string]int{"? ": 1, "  in ": 1, "  risk ": 1} {
+		if n := strings.Count("\n"+text, "\n"+head); n != want {
+			t.Fatalf("%d rows begin with %q:\n%s", n, head, text)
+		}
+	}
+	o.Colour = true
+	if got := inkCodes.ReplaceAllString(a.Text(o), ""); got != text {
+		t.Fatalf("in colour it is another text:\n%s\n%s", got, text)
+	}
+	if a.Whole != !strings.Contains(goesOnRow.ReplaceAllString(text, ""), "press v to see all") {
+		t.Fatalf("whole is %v:\n%s", a.Whole, text)
+	}
+	for _, c := range a.Choices {
+		if c.Keeps && !a.Whole {
+			t.Fatalf("%s is offered, and not everything is shown", c.Name)
+		}
+	}
+	return text
+}
+
+var goesOnRow = regexp.MustCompile("\n *: ")
+
+var inkCodes = regexp.MustCompile("\x1b\\[[0-9;]+m")
+
+// fields reads the input back off the screen.
+func fields(t *testing.T, text string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, b := range screen(t, text) {
+		out[b.title] = b.text()
+	}
+	return out
+}
+
+// ofJSON reads the input back out of the JSON.
+func ofJSON(t *testing.T, a *Ask) map[string]string {
+	t.Helper()
+	data, err := a.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range string(data[:len(data)-1]) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			t.Fatalf("the JSON holds %U", r)
+		}
+	}
+	var ask Ask
+	if err := json.Unmarshal(data, &ask); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, b := range ask.Blocks {
+		var lines []string
+		for _, l := range b.Lines {
+			line := ""
+			for _, s := range l.Segments {
+				line += s.Text
+			}
+			lines = append(lines, line)
+		}
+		out[b.Title] = read(strings.Join(lines, "\n"))
+	}
+	return out
+}
+
+func sum(fields map[string]string) [32]byte {
+	data, _ := json.Marshal(fields)
+	return sha256.Sum256(data)
+}
+
+// recoverable checks that an input of strings can be read back off the screen
+// and out of the JSON: what is shown hashes to what is asked about.
+func recoverable(t *testing.T, cmd, note string, width int) {
+	t.Helper()
+	if strings.ContainsRune(cmd+note, utf8.RuneError) {
+		return // shown as JSON: TestNotDecoded
+	}
+	raw := input(map[string]any{"command": cmd, "note": note})
+	s := Source{Request: permission.Request{Use: permission.ToolUse{Tool: "Bash", Dir: "/d", Input: raw}}}
+	s.Choices = []Choice{{Key: "s", Name: "session", Keeps: true}}
+	if n := len(cmd); n > 3 {
+		s.Request.Decision = permission.Decision{Behavior: permission.Ask}
+		s.Trace = &permission.Trace{Decision: s.Request.Decision, Actions: []permission.TracedAction{
+			{Action: "run x", Pos: n / 3, End: n - 1, Steps: []permission.Step{{Layer: permission.LayerAskList, Behavior: permission.Ask}}},
+		}}
+	}
+	want := sum(map[string]string{"command": cmd, "note": note})
+	for _, all := range []bool{true, false} {
+		s.All = all
+		a := New(s)
+		text := sound(t, a, width)
+		if !a.Whole {
+			if all {
+				t.Fatal("not everything is shown, and everything was asked for")
+			}
+			accounted(t, a, "command", cmd)
+			accounted(t, a, "note", note)
+			continue
+		}
+		if got := fields(t, text); sum(got) != want {
+			t.Fatalf("the screen reads %q, not %q and %q:\n%s", got, cmd, note, text)
+		}
+		if got := ofJSON(t, a); sum(got) != want {
+			t.Fatalf("the JSON reads %q, not %q and %q", got, cmd, note)
+		}
+	}
+}
+
+// accounted checks that what is shown of a text and what is said to be missing
+// are the text.
+func accounted(t *testing.T, a *Ask, title, text string) {
+	t.Helper()
+	for _, b := range a.Blocks {
+		if b.Title != title {
+			continue
+		}
+		head, tail, gone := []string{}, []string{}, -1
+		for _, l := range b.Lines {
+			line := ""
+			for _, s := range l.Segments {
+				line += s.Text
+			}
+			switch {
+			case l.Sign == "…":
+				gone = l.Bytes
+			case gone < 0:
+				head = append(head, line)
+			default:
+				tail = append(tail, line)
+			}
+		}
+		from, to := read(strings.Join(head, "\n")), read(strings.Join(tail, "\n"))
+		if gone < 0 {
+			gone = 0
+		}
+		if !strings.HasPrefix(text, from) || !strings.HasSuffix(text, to) || len(from)+gone+len(to) != len(text) {
+			t.Fatalf("%s of %d bytes: %d are shown, %d are said to be missing, %d are shown:\n%q … %q", title, len(text), len(from), gone, len(to), from, to)
+		}
+	}
+}
+
+// nasty are pieces that texts are made of in the tests.
+var nasty = []string{
+	"a", "git push", " ", "  ", "\n", "\n\n\n", "\t", "\r\n", "\x1b[31m", "\x00", "\u202E", "\u200B", "\u0301", "e\u0301", "日本", "🎉", "⚠\uFE0F",
+	"<U+202E>", "<0xFF>", "<U+0020 x5>", "⇥", "   | ", "   : ", "  risk safe, tier 1", "\n? Bash\n", "^^^^", "…", "press v", "“", "＃", "\u00a0", "\u3164",
+	strings.Repeat(" ", 70), strings.Repeat("\n", 30), strings.Repeat("\t", 20), strings.Repeat("x", 300), strings.Repeat("line\n", 50),
+}
+
+func mess(r *rand.Rand, n int) string {
+	var out strings.Builder
+	for range r.IntN(n) {
+		out.WriteString(nasty[r.IntN(len(nasty))])
+	}
+	return out.String()
+}
+
+// Every byte of the input can be read off the screen, or the screen says how
+// many are missing.
+func TestEveryByteIsShown(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		recoverable(t, mess(r, 12), mess(r, 40), 30+r.IntN(100))
+	}
+}
+
+func FuzzShown(f *testing.F) {
+	f.Add("git push\x1b[2K\u202E", "a\n\n\n\n\n\nb<U+000A x3>", 80)
+	f.Add(strings.Repeat("a\n", 400), strings.Repeat("b", 9000), 31)
+	f.Fuzz(func(t *testing.T, cmd, note string, width int) {
+		recoverable(t, strings.ToValidUTF8(cmd, "?"), strings.ToValidUTF8(note, "?"), width&0xff+1)
+	})
+}
+
+// The new content of an edited file can be made of the old one by the diff on
+// the screen.
+func editShown(t *testing.T, file, old, text string, all bool, width int) {
+	t.Helper()
+	if strings.ContainsRune(file+old+text, utf8.RuneError) {
+		return
+	}
+	s := Source{All: true, File: &File{Exists: true, Text: file}, Request: permission.Request{Use: permission.ToolUse{
+		Tool: "Edit", Dir: "/d", Input: input(map[string]any{"old_string": old, "new_string": text, "replace_all": all}),
+	}}}
+	shown := sound(t, New(s), width)
+	blocks := screen(t, shown)
+	if len(blocks) != 1 {
+		t.Fatalf("%d blocks:\n%s", len(blocks), shown)
+	}
+	n := strings.Count(file, old)
+	switch {
+	case old == "" && file == "":
+		if got := blocks[0].apply(t, ""); got != text {
+			t.Fatalf("the new file would be %q, not %q", got, text)
+		}
+	case old == "", n == 0, n > 1 && !all, old == text:
+		fragments := map[byte][]string{}
+		for _, o := range blocks[0].ops {
+			fragments[o.sign] = append(fragments[o.sign], read(o.line))
+		}
+		if was, is := strings.Join(fragments['-'], "\n"), strings.Join(fragments['+'], "\n"); was != old || is != text {
+			t.Fatalf("the screen reads %q and %q, not %q and %q:\n%s", was, is, old, text, shown)
+		}
+		if !strings.Contains(goesOnRow.ReplaceAllString(shown, ""), "would fail") {
+			t.Fatalf("the screen does not say that the edit would fail:\n%s", shown)
+		}
+	default:
+		if got, want := blocks[0].apply(t, file), strings.ReplaceAll(file, old, text); got != want {
+			t.Fatalf("by the diff it is %q, not %q:\n%s", got, want, shown)
+		}
+	}
+}
+
+func TestEveryEditIsShown(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		file := mess(r, 40)
+		old := mess(r, 3)
+		if len(file) > 0 && r.IntN(4) > 0 {
+			at := r.IntN(len(file))
+			old = strings.ToValidUTF8(file[at:min(len(file), at+r.IntN(40))], "")
+		}
+		editShown(t, file, old, mess(r, 6), r.IntN(2) == 0, 30+r.IntN(100))
+	}
+}
+
+func FuzzEdit(f *testing.F) {
+	f.Add(goFile, "world", "moon\n", false, 80)
+	f.Add("a\na\na", "a", "", true, 40)
+	f.Fuzz(func(t *testing.T, file, old, text string, all bool, width int) {
+		editShown(t, strings.ToValidUTF8(file, "?"), strings.ToValidUTF8(old, "?"), strings.ToValidUTF8(text, "?"), all, width&0xff+1)
+	})
+}
+
+// A whole new content is shown as a difference that makes it.
+func TestEveryWriteIsShown(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		before := mess(r, 60)
+		lines := split(before)
+		for range r.IntN(6) {
+			if len(lines) > 1 {
+				at := r.IntN(len(lines))
+				lines = append(lines[:at:at], lines[min(len(lines), at+r.IntN(3)):]...)
+			}
+			lines = append(lines, mess(r, 4)+"\n")
+		}
+		after := strings.Join(lines, "")
+		s := Source{All: true, File: &File{Exists: true, Text: before}, Request: permission.Request{Use: permission.ToolUse{
+			Tool: "Write", Dir: "/d", Input: input(map[string]any{"content": after}),
+		}}}
+		shown := sound(t, New(s), 80)
+		if got := screen(t, shown)[0].apply(t, before); got != after {
+			t.Fatalf("by the diff it is %q, not %q:\n%s", got, after, shown)
+		}
+	}
+}
+
+// The search for a difference ends soon, however large the texts are.
+func TestLargeDiff(t *testing.T) {
+	same := strings.Repeat("a\nb\n", 200_000)
+	other := strings.Repeat("b\nc\n", 200_000)
+	ops := differ(split(same), split(other), maxDepth)
+	was, is := "", ""
+	var x, y strings.Builder
+	for _, o := range ops {
+		if o.sign != '+' {
+			x.WriteString(o.line)
+		}
+		if o.sign != '-' {
+			y.WriteString(o.line)
+		}
+	}
+	if was, is = x.String(), y.String(); was != same || is != other {
+		t.Error("the difference does not make one of the other")
+	}
+}
+
+// An input that a decoder would change is shown as it came.
+func TestNotDecoded(t *testing.T) {
+	for _, raw := range []string{
+		`{"command":"a\ud800b"}`, `{"command":"a` + "\uFFFD" + `b"}`, "{\"command\":\"\xff\"}", `not json`, `null`, `[1]`, `{"command":1}`,
+	} {
+		s := Source{Request: permission.Request{Use: permission.ToolUse{Tool: "Bash", Dir: "/d", Input: json.RawMessage(raw)}}}
+		a := New(s)
+		shown := ""
+		for _, seg := range a.Blocks[0].Lines[0].Segments {
+			shown += seg.Text
+		}
+		if got := read(shown); !strings.Contains(raw, got) || len(got) < len(raw)-len(`{"command":}`) {
+			t.Errorf("%q is shown as %q", raw, shown)
+		}
+	}
+}
+
+// A string is told from a number that looks the same, and from an object.
+func TestKindsAreTold(t *testing.T) {
+	seen := map[string]string{}
+	for _, raw := range []string{`{"a":1}`, `{"a":"1"}`, `{"a":true}`, `{"a":"true"}`, `{"a":[1]}`, `{"a":"[1]"}`, `{"a":null}`, `{"a":"null"}`, `{"a":""}`, `{}`} {
+		s := Source{Request: permission.Request{Use: permission.ToolUse{Tool: "mcp__x__y", Input: json.RawMessage(raw)}}}
+		text := New(s).Text(TextOptions{})
+		if seen[text] != "" {
+			t.Errorf("%s and %s look the same:\n%s", raw, seen[text], text)
+		}
+		seen[text] = raw
+	}
+}
