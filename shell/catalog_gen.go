@@ -4850,630 +4850,630 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options184, Subs: subs185},
 	{Name: "stow", Operands: Unread, Options: options184, Subs: subs185},
 	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options186, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options187, Subs: subs298, Inherit: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options299, Subs: subs300, Inherit: true, Workdir: true},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options299, Subs: subs300, Inherit: true, Workdir: true},
-	{Name: "doctl", Style: Exact, Options: options301},
-	{Name: "linode-cli", Style: Exact, Options: options301},
-	{Name: "hcloud", Style: Exact, Options: options301},
-	{Name: "oci", Style: Exact, Options: options301},
-	{Name: "ibmcloud", Style: Exact, Options: options301},
-	{Name: "scw", Style: Exact, Options: options301},
-	{Name: "vultr-cli", Style: Exact, Options: options301},
-	{Name: "flyctl", Style: Exact, Options: options301},
-	{Name: "fly", Style: Exact, Options: options301},
-	{Name: "heroku", Style: Exact, Options: options301},
-	{Name: "railway", Style: Exact, Options: options301},
-	{Name: "render", Style: Exact, Options: options301},
-	{Name: "dokku", Style: Exact, Options: options301},
-	{Name: "cf", Style: Exact, Options: options301},
-	{Name: "eb", Style: Exact, Options: options301},
-	{Name: "sam", Style: Exact, Options: options301},
-	{Name: "copilot-aws", Style: Exact, Options: options301},
-	{Name: "cfn", Style: Exact, Options: options301},
-	{Name: "aliyun", Style: Exact, Options: options301},
-	{Name: "tccli", Style: Exact, Options: options301},
-	{Name: "yc", Style: Exact, Options: options301},
-	{Name: "stripe", Style: Exact, Options: options301},
-	{Name: "twilio", Style: Exact, Options: options301},
-	{Name: "sentry-cli", Style: Exact, Options: options301},
-	{Name: "datadog-ci", Style: Exact, Options: options301},
-	{Name: "newrelic", Style: Exact, Options: options301},
-	{Name: "snyk", Style: Exact, Options: options301},
-	{Name: "sonar-scanner", Style: Exact, Options: options301},
-	{Name: "circleci", Style: Exact, Options: options301},
-	{Name: "travis", Style: Exact, Options: options301},
-	{Name: "glab", Style: Exact, Options: options301},
-	{Name: "hub", Style: Exact, Options: options301},
-	{Name: "tea", Style: Exact, Options: options301},
-	{Name: "bb-cli", Style: Exact, Options: options301},
-	{Name: "jira", Style: Exact, Options: options301},
-	{Name: "linear", Style: Exact, Options: options301},
-	{Name: "slack", Style: Exact, Options: options301},
-	{Name: "sfdx", Style: Exact, Options: options301},
-	{Name: "sf", Style: Exact, Options: options301},
-	{Name: "shopify", Style: Exact, Options: options301},
-	{Name: "contentful", Style: Exact, Options: options301},
-	{Name: "sanity", Style: Exact, Options: options301},
-	{Name: "auth0", Style: Exact, Options: options301},
-	{Name: "okta", Style: Exact, Options: options301},
-	{Name: "launchdarkly", Style: Exact, Options: options301},
-	{Name: "ngrok-cli", Style: Exact, Options: options301},
-	{Name: "gitlab-runner", Style: Exact, Options: options301},
-	{Name: "jenkins-cli", Style: Exact, Options: options301},
-	{Name: "drone", Style: Exact, Options: options301},
-	{Name: "buildkite-agent", Style: Exact, Options: options301},
-	{Name: "argo", Style: Exact, Options: options301},
-	{Name: "entire", Style: Exact, Options: options301},
-	{Name: "dos2unix", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options302, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options303, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options304, Subs: subs308, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options309},
-	{Name: "dpkg-query", Options: options310},
-	{Name: "du", Operands: Names, Options: options311, Shared: [][]Option{options4}, Safe: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options314, Subs: subs315, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options314, Subs: subs315, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Options: options316},
+	{Name: "linode-cli", Style: Exact, Options: options316},
+	{Name: "hcloud", Style: Exact, Options: options316},
+	{Name: "oci", Style: Exact, Options: options316},
+	{Name: "ibmcloud", Style: Exact, Options: options316},
+	{Name: "scw", Style: Exact, Options: options316},
+	{Name: "vultr-cli", Style: Exact, Options: options316},
+	{Name: "flyctl", Style: Exact, Options: options316},
+	{Name: "fly", Style: Exact, Options: options316},
+	{Name: "heroku", Style: Exact, Options: options316},
+	{Name: "railway", Style: Exact, Options: options316},
+	{Name: "render", Style: Exact, Options: options316},
+	{Name: "dokku", Style: Exact, Options: options316},
+	{Name: "cf", Style: Exact, Options: options316},
+	{Name: "eb", Style: Exact, Options: options316},
+	{Name: "sam", Style: Exact, Options: options316},
+	{Name: "copilot-aws", Style: Exact, Options: options316},
+	{Name: "cfn", Style: Exact, Options: options316},
+	{Name: "aliyun", Style: Exact, Options: options316},
+	{Name: "tccli", Style: Exact, Options: options316},
+	{Name: "yc", Style: Exact, Options: options316},
+	{Name: "stripe", Style: Exact, Options: options316},
+	{Name: "twilio", Style: Exact, Options: options316},
+	{Name: "sentry-cli", Style: Exact, Options: options316},
+	{Name: "datadog-ci", Style: Exact, Options: options316},
+	{Name: "newrelic", Style: Exact, Options: options316},
+	{Name: "snyk", Style: Exact, Options: options316},
+	{Name: "sonar-scanner", Style: Exact, Options: options316},
+	{Name: "circleci", Style: Exact, Options: options316},
+	{Name: "travis", Style: Exact, Options: options316},
+	{Name: "glab", Style: Exact, Options: options316},
+	{Name: "hub", Style: Exact, Options: options316},
+	{Name: "tea", Style: Exact, Options: options316},
+	{Name: "bb-cli", Style: Exact, Options: options316},
+	{Name: "jira", Style: Exact, Options: options316},
+	{Name: "linear", Style: Exact, Options: options316},
+	{Name: "slack", Style: Exact, Options: options316},
+	{Name: "sfdx", Style: Exact, Options: options316},
+	{Name: "sf", Style: Exact, Options: options316},
+	{Name: "shopify", Style: Exact, Options: options316},
+	{Name: "contentful", Style: Exact, Options: options316},
+	{Name: "sanity", Style: Exact, Options: options316},
+	{Name: "auth0", Style: Exact, Options: options316},
+	{Name: "okta", Style: Exact, Options: options316},
+	{Name: "launchdarkly", Style: Exact, Options: options316},
+	{Name: "ngrok-cli", Style: Exact, Options: options316},
+	{Name: "gitlab-runner", Style: Exact, Options: options316},
+	{Name: "jenkins-cli", Style: Exact, Options: options316},
+	{Name: "drone", Style: Exact, Options: options316},
+	{Name: "buildkite-agent", Style: Exact, Options: options316},
+	{Name: "argo", Style: Exact, Options: options316},
+	{Name: "entire", Style: Exact, Options: options316},
+	{Name: "dos2unix", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options319, Subs: subs323, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options324},
+	{Name: "dpkg-query", Options: options325},
+	{Name: "du", Operands: Names, Options: options326, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options312, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options312, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options313},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options314, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options315, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options316, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options317, Shared: [][]Option{options4}, Safe: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options318},
-	{Name: "eslint", Operands: Reads, Options: options319, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options319, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options319, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options319, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options319, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options319, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options327, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options327, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options328},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options329, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options330, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options331, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options332, Shared: [][]Option{options4}, Safe: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options333},
+	{Name: "eslint", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options334, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options320, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options335, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options321, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options321, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options322, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options323, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options337, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options338, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options324, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options324, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options324, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options325, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options326, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options326, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options327},
-	{Name: "fdfind", Style: Exact, Options: options327},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options328},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options328},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options328},
-	{Name: "file", Operands: Reads, Options: options329},
-	{Name: "find", Style: Dash, Operands: Names, Options: options330, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options330, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options339, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options339, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options339, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options340, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options341, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options341, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options342},
+	{Name: "fdfind", Style: Exact, Options: options342},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options343},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options343},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options343},
+	{Name: "file", Operands: Reads, Options: options344},
+	{Name: "find", Style: Dash, Operands: Names, Options: options345, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options345, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options331, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options332, Special: "flock"},
-	{Name: "fmt", Operands: Reads, Options: options333, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs335},
-	{Name: "n", Operands: Unread, Subs: subs335},
-	{Name: "nodenv", Operands: Unread, Subs: subs335},
-	{Name: "volta", Operands: Unread, Subs: subs335},
-	{Name: "nvm", Operands: Unread, Subs: subs335},
-	{Name: "nvs", Operands: Unread, Subs: subs335},
-	{Name: "fold", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options337},
-	{Name: "vmstat", Operands: Names, Options: options337},
-	{Name: "iostat", Operands: Names, Options: options337},
-	{Name: "mpstat", Operands: Names, Options: options337},
-	{Name: "slabtop", Operands: Names, Options: options337},
-	{Name: "lscpu", Operands: Names, Options: options337},
-	{Name: "lsmem", Operands: Names, Options: options337},
-	{Name: "lspci", Operands: Names, Options: options337},
-	{Name: "lsusb", Operands: Names, Options: options337},
-	{Name: "lsmod", Operands: Names, Options: options337},
-	{Name: "lsns", Operands: Names, Options: options337},
-	{Name: "lsipc", Operands: Names, Options: options337},
-	{Name: "lslocks", Operands: Names, Options: options337},
-	{Name: "lsb_release", Operands: Names, Options: options337},
-	{Name: "lshw", Operands: Names, Options: options337},
-	{Name: "dmidecode", Operands: Names, Options: options337},
-	{Name: "hwinfo", Operands: Names, Options: options337},
-	{Name: "inxi", Operands: Names, Options: options337},
-	{Name: "sensors", Operands: Names, Options: options337},
-	{Name: "acpi", Operands: Names, Options: options337},
-	{Name: "numastat", Operands: Names, Options: options337},
-	{Name: "nvidia-smi", Operands: Names, Options: options337},
-	{Name: "rocm-smi", Operands: Names, Options: options337},
-	{Name: "getfacl", Operands: Names, Options: options337},
-	{Name: "lsattr", Operands: Names, Options: options337},
-	{Name: "ipcs", Operands: Names, Options: options337},
-	{Name: "last", Operands: Names, Options: options337},
-	{Name: "lastb", Operands: Names, Options: options337},
-	{Name: "lastlog", Operands: Names, Options: options337},
-	{Name: "locale", Operands: Names, Options: options337},
-	{Name: "getcap", Operands: Names, Options: options337},
-	{Name: "getenforce", Operands: Names, Options: options337},
-	{Name: "sestatus", Operands: Names, Options: options337},
-	{Name: "sw_vers", Operands: Names, Options: options337},
-	{Name: "system_profiler", Operands: Names, Options: options337},
-	{Name: "vm_stat", Operands: Names, Options: options337},
-	{Name: "cal", Operands: Names, Options: options337},
-	{Name: "ncal", Operands: Names, Options: options337},
-	{Name: "uuidgen", Operands: Names, Options: options337},
-	{Name: "neofetch", Operands: Names, Options: options337},
-	{Name: "fastfetch", Operands: Names, Options: options337},
-	{Name: "screenfetch", Operands: Names, Options: options337},
-	{Name: "cowsay", Operands: Names, Options: options337},
-	{Name: "figlet", Operands: Names, Options: options337},
-	{Name: "fortune", Operands: Names, Options: options337},
-	{Name: "toilet", Operands: Names, Options: options337},
-	{Name: "lolcat", Operands: Names, Options: options337},
-	{Name: "tput", Operands: Names, Options: options337},
-	{Name: "clear", Operands: Names, Options: options337},
-	{Name: "reset", Operands: Names, Options: options337},
-	{Name: "tabs", Operands: Names, Options: options337},
-	{Name: "infocmp", Operands: Names, Options: options337},
-	{Name: "toe", Operands: Names, Options: options337},
-	{Name: "units", Operands: Names, Options: options337},
-	{Name: "pstree", Operands: Names, Options: options337},
-	{Name: "pidof", Operands: Names, Options: options337},
-	{Name: "pwdx", Operands: Names, Options: options337},
-	{Name: "pmap", Operands: Names, Options: options337},
-	{Name: "prtstat", Operands: Names, Options: options337},
-	{Name: "peekfd", Operands: Names, Options: options337},
-	{Name: "lsfd", Operands: Names, Options: options337},
-	{Name: "findmnt", Operands: Names, Options: options337},
-	{Name: "blkid", Operands: Names, Options: options337},
-	{Name: "mountpoint", Operands: Names, Options: options337},
-	{Name: "namei", Operands: Names, Options: options337},
-	{Name: "runlevel", Operands: Names, Options: options337},
-	{Name: "tzselect", Operands: Names, Options: options337},
-	{Name: "ac", Operands: Names, Options: options337},
-	{Name: "vnstat", Operands: Names, Options: options337},
-	{Name: "ipcalc", Operands: Names, Options: options337},
-	{Name: "sipcalc", Operands: Names, Options: options337},
-	{Name: "mcookie", Operands: Names, Options: options337},
-	{Name: "procinfo", Operands: Names, Options: options337},
-	{Name: "ftp", Style: POSIX, Options: options338, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options338, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options338, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options338, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options339, Shared: [][]Option{options340}},
-	{Name: "fzf", Options: options341, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options342, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options343, Subs: subs368, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options369, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options370, Subs: subs372},
-	{Name: "getconf", Options: options373, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options346, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options347, Special: "flock"},
+	{Name: "fmt", Operands: Reads, Options: options348, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs350},
+	{Name: "n", Operands: Unread, Subs: subs350},
+	{Name: "nodenv", Operands: Unread, Subs: subs350},
+	{Name: "volta", Operands: Unread, Subs: subs350},
+	{Name: "nvm", Operands: Unread, Subs: subs350},
+	{Name: "nvs", Operands: Unread, Subs: subs350},
+	{Name: "fold", Operands: Reads, Options: options351, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options352},
+	{Name: "vmstat", Operands: Names, Options: options352},
+	{Name: "iostat", Operands: Names, Options: options352},
+	{Name: "mpstat", Operands: Names, Options: options352},
+	{Name: "slabtop", Operands: Names, Options: options352},
+	{Name: "lscpu", Operands: Names, Options: options352},
+	{Name: "lsmem", Operands: Names, Options: options352},
+	{Name: "lspci", Operands: Names, Options: options352},
+	{Name: "lsusb", Operands: Names, Options: options352},
+	{Name: "lsmod", Operands: Names, Options: options352},
+	{Name: "lsns", Operands: Names, Options: options352},
+	{Name: "lsipc", Operands: Names, Options: options352},
+	{Name: "lslocks", Operands: Names, Options: options352},
+	{Name: "lsb_release", Operands: Names, Options: options352},
+	{Name: "lshw", Operands: Names, Options: options352},
+	{Name: "dmidecode", Operands: Names, Options: options352},
+	{Name: "hwinfo", Operands: Names, Options: options352},
+	{Name: "inxi", Operands: Names, Options: options352},
+	{Name: "sensors", Operands: Names, Options: options352},
+	{Name: "acpi", Operands: Names, Options: options352},
+	{Name: "numastat", Operands: Names, Options: options352},
+	{Name: "nvidia-smi", Operands: Names, Options: options352},
+	{Name: "rocm-smi", Operands: Names, Options: options352},
+	{Name: "getfacl", Operands: Names, Options: options352},
+	{Name: "lsattr", Operands: Names, Options: options352},
+	{Name: "ipcs", Operands: Names, Options: options352},
+	{Name: "last", Operands: Names, Options: options352},
+	{Name: "lastb", Operands: Names, Options: options352},
+	{Name: "lastlog", Operands: Names, Options: options352},
+	{Name: "locale", Operands: Names, Options: options352},
+	{Name: "getcap", Operands: Names, Options: options352},
+	{Name: "getenforce", Operands: Names, Options: options352},
+	{Name: "sestatus", Operands: Names, Options: options352},
+	{Name: "sw_vers", Operands: Names, Options: options352},
+	{Name: "system_profiler", Operands: Names, Options: options352},
+	{Name: "vm_stat", Operands: Names, Options: options352},
+	{Name: "cal", Operands: Names, Options: options352},
+	{Name: "ncal", Operands: Names, Options: options352},
+	{Name: "uuidgen", Operands: Names, Options: options352},
+	{Name: "neofetch", Operands: Names, Options: options352},
+	{Name: "fastfetch", Operands: Names, Options: options352},
+	{Name: "screenfetch", Operands: Names, Options: options352},
+	{Name: "cowsay", Operands: Names, Options: options352},
+	{Name: "figlet", Operands: Names, Options: options352},
+	{Name: "fortune", Operands: Names, Options: options352},
+	{Name: "toilet", Operands: Names, Options: options352},
+	{Name: "lolcat", Operands: Names, Options: options352},
+	{Name: "tput", Operands: Names, Options: options352},
+	{Name: "clear", Operands: Names, Options: options352},
+	{Name: "reset", Operands: Names, Options: options352},
+	{Name: "tabs", Operands: Names, Options: options352},
+	{Name: "infocmp", Operands: Names, Options: options352},
+	{Name: "toe", Operands: Names, Options: options352},
+	{Name: "units", Operands: Names, Options: options352},
+	{Name: "pstree", Operands: Names, Options: options352},
+	{Name: "pidof", Operands: Names, Options: options352},
+	{Name: "pwdx", Operands: Names, Options: options352},
+	{Name: "pmap", Operands: Names, Options: options352},
+	{Name: "prtstat", Operands: Names, Options: options352},
+	{Name: "peekfd", Operands: Names, Options: options352},
+	{Name: "lsfd", Operands: Names, Options: options352},
+	{Name: "findmnt", Operands: Names, Options: options352},
+	{Name: "blkid", Operands: Names, Options: options352},
+	{Name: "mountpoint", Operands: Names, Options: options352},
+	{Name: "namei", Operands: Names, Options: options352},
+	{Name: "runlevel", Operands: Names, Options: options352},
+	{Name: "tzselect", Operands: Names, Options: options352},
+	{Name: "ac", Operands: Names, Options: options352},
+	{Name: "vnstat", Operands: Names, Options: options352},
+	{Name: "ipcalc", Operands: Names, Options: options352},
+	{Name: "sipcalc", Operands: Names, Options: options352},
+	{Name: "mcookie", Operands: Names, Options: options352},
+	{Name: "procinfo", Operands: Names, Options: options352},
+	{Name: "ftp", Style: POSIX, Options: options353, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options353, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options353, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options353, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options354, Shared: [][]Option{options355}},
+	{Name: "fzf", Options: options356, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options358, Subs: subs383, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options385, Subs: subs387},
+	{Name: "getconf", Options: options388, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options374, Subs: subs499, Inherit: true, Plugins: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options500, Subs: subs633, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options634, Subs: subs659, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options660},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options660},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options660},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options660},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options660},
-	{Name: "golangci-lint", Style: Exact, Options: options661, Subs: subs665, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options389, Subs: subs514, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options515, Subs: subs648, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options675},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options675},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options675},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options675},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options675},
+	{Name: "golangci-lint", Style: Exact, Options: options676, Subs: subs680, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options666},
-	{Name: "gpg2", Operands: Unread, Options: options666},
-	{Name: "gpgv", Operands: Unread, Options: options666},
-	{Name: "age", Operands: Unread, Options: options666},
-	{Name: "age-keygen", Operands: Unread, Options: options666},
-	{Name: "sops", Operands: Unread, Options: options666},
-	{Name: "pass", Operands: Unread, Options: options666},
-	{Name: "gopass", Operands: Unread, Options: options666},
-	{Name: "minisign", Operands: Unread, Options: options666},
-	{Name: "signify", Operands: Unread, Options: options666},
-	{Name: "keybase", Operands: Unread, Options: options666},
-	{Name: "vault", Operands: Unread, Options: options666},
-	{Name: "op", Operands: Unread, Options: options666},
-	{Name: "bw", Operands: Unread, Options: options666},
-	{Name: "lpass", Operands: Unread, Options: options666},
-	{Name: "doppler", Operands: Unread, Options: options666},
-	{Name: "infisical", Operands: Unread, Options: options666},
-	{Name: "chamber", Operands: Unread, Options: options666},
-	{Name: "aws-vault", Operands: Unread, Options: options666},
-	{Name: "teller", Operands: Unread, Options: options666},
-	{Name: "gradle", Style: Exact, Options: options667, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options667, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options668, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options669, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gsutil", Style: Exact, Options: options670, Subs: subs673},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options674}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options675, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "pigz", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options676, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options677, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options678, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options679, Subs: subs686, Inherit: true},
-	{Name: "help", Style: POSIX, Options: options687, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options688, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options688, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options689, Special: "history"},
-	{Name: "host", Options: options690},
-	{Name: "nslookup", Options: options690},
-	{Name: "drill", Options: options690},
-	{Name: "resolvectl", Options: options690},
-	{Name: "getent", Options: options690},
+	{Name: "gpg", Operands: Unread, Options: options681},
+	{Name: "gpg2", Operands: Unread, Options: options681},
+	{Name: "gpgv", Operands: Unread, Options: options681},
+	{Name: "age", Operands: Unread, Options: options681},
+	{Name: "age-keygen", Operands: Unread, Options: options681},
+	{Name: "sops", Operands: Unread, Options: options681},
+	{Name: "pass", Operands: Unread, Options: options681},
+	{Name: "gopass", Operands: Unread, Options: options681},
+	{Name: "minisign", Operands: Unread, Options: options681},
+	{Name: "signify", Operands: Unread, Options: options681},
+	{Name: "keybase", Operands: Unread, Options: options681},
+	{Name: "vault", Operands: Unread, Options: options681},
+	{Name: "op", Operands: Unread, Options: options681},
+	{Name: "bw", Operands: Unread, Options: options681},
+	{Name: "lpass", Operands: Unread, Options: options681},
+	{Name: "doppler", Operands: Unread, Options: options681},
+	{Name: "infisical", Operands: Unread, Options: options681},
+	{Name: "chamber", Operands: Unread, Options: options681},
+	{Name: "aws-vault", Operands: Unread, Options: options681},
+	{Name: "teller", Operands: Unread, Options: options681},
+	{Name: "gradle", Style: Exact, Options: options682, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options682, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gsutil", Style: Exact, Options: options685, Subs: subs688},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options689}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options690, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options691, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options692, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options693, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options694, Subs: subs711, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options712, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options714, Special: "history"},
+	{Name: "host", Options: options715},
+	{Name: "nslookup", Options: options715},
+	{Name: "drill", Options: options715},
+	{Name: "resolvectl", Options: options715},
+	{Name: "getent", Options: options715},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options691, Shared: [][]Option{options4}},
-	{Name: "http", Options: options692},
-	{Name: "https", Options: options692},
-	{Name: "xh", Options: options692},
-	{Name: "xhs", Options: options692},
-	{Name: "httpie", Options: options692},
-	{Name: "http-server", Options: options693},
-	{Name: "serve", Options: options693},
-	{Name: "http.server", Options: options694},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options695},
-	{Name: "iconv", Operands: Reads, Options: options696, Shared: [][]Option{options4}},
-	{Name: "id", Options: options697, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options716, Shared: [][]Option{options4}},
+	{Name: "http", Options: options717},
+	{Name: "https", Options: options717},
+	{Name: "xh", Options: options717},
+	{Name: "xhs", Options: options717},
+	{Name: "httpie", Options: options717},
+	{Name: "http-server", Options: options718},
+	{Name: "serve", Options: options718},
+	{Name: "http.server", Options: options719},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options720},
+	{Name: "iconv", Operands: Reads, Options: options721, Shared: [][]Option{options4}},
+	{Name: "id", Options: options722, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options698},
-	{Name: "inotifywatch", Operands: Names, Options: options698},
-	{Name: "fsnotifywait", Operands: Names, Options: options698},
-	{Name: "fswatch", Operands: Names, Options: options698},
-	{Name: "install", Operands: Copy, Options: options699, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options699, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options700, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options701, Subs: subs705},
-	{Name: "ipython", Operands: Unread, Options: options706},
-	{Name: "ipython3", Operands: Unread, Options: options706},
-	{Name: "jupyter", Operands: Unread, Options: options706},
-	{Name: "jupyter-lab", Operands: Unread, Options: options706},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options706},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options706},
-	{Name: "papermill", Operands: Unread, Options: options706},
-	{Name: "streamlit", Operands: Unread, Options: options706},
-	{Name: "gradio", Operands: Unread, Options: options706},
-	{Name: "chainlit", Operands: Unread, Options: options706},
-	{Name: "mlflow", Operands: Unread, Options: options706},
-	{Name: "tensorboard", Operands: Unread, Options: options706},
-	{Name: "java", Style: Joined, Operands: Script, Options: options707, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options708, Here: true},
-	{Name: "jest", Options: options709, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options710, Subs: subs711, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options712, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options714},
-	{Name: "jq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options715, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options716},
-	{Name: "just", Style: Exact, Options: options717, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options718},
-	{Name: "kill", Style: Dash, Options: options719, Shared: [][]Option{options340}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options720, Shared: [][]Option{options340}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options721, Subs: subs799, Inherit: true},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options800, Subs: subs802},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options803},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options804, Ends: true},
-	{Name: "less", Operands: Reads, Options: options805, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options805, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options723},
+	{Name: "inotifywatch", Operands: Names, Options: options723},
+	{Name: "fsnotifywait", Operands: Names, Options: options723},
+	{Name: "fswatch", Operands: Names, Options: options723},
+	{Name: "install", Operands: Copy, Options: options724, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options724, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options725, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options726, Subs: subs730},
+	{Name: "ipython", Operands: Unread, Options: options731},
+	{Name: "ipython3", Operands: Unread, Options: options731},
+	{Name: "jupyter", Operands: Unread, Options: options731},
+	{Name: "jupyter-lab", Operands: Unread, Options: options731},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options731},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options731},
+	{Name: "papermill", Operands: Unread, Options: options731},
+	{Name: "streamlit", Operands: Unread, Options: options731},
+	{Name: "gradio", Operands: Unread, Options: options731},
+	{Name: "chainlit", Operands: Unread, Options: options731},
+	{Name: "mlflow", Operands: Unread, Options: options731},
+	{Name: "tensorboard", Operands: Unread, Options: options731},
+	{Name: "java", Style: Joined, Operands: Script, Options: options732, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options733, Here: true},
+	{Name: "jest", Options: options734, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options735, Subs: subs736, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options737, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options738, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options739},
+	{Name: "jq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options741},
+	{Name: "just", Style: Exact, Options: options742, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options743},
+	{Name: "kill", Style: Dash, Options: options744, Shared: [][]Option{options355}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options745, Shared: [][]Option{options355}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options826, Subs: subs828},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options829},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
+	{Name: "less", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options807, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options808, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options808, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options808, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options809, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options810, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options810, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options811},
-	{Name: "lsof", Operands: Names, Options: options812},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options813, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options814, Ends: true, Stdin: true},
-	{Name: "lz4", Operands: Outputs, Options: options815, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options815, Beside: true},
-	{Name: "make", Options: options816, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options816, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options816, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options816, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options816, Workdir: true, Special: "make"},
-	{Name: "man", Options: options817, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options818, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options818, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options819, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs824, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options825, Subs: subs828, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options829, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options829, Subs: subs835, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options836, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options837, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options837, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options838, Shared: [][]Option{options4}, Special: "mktemp"},
-	{Name: "mocha", Options: options839, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options840},
-	{Name: "mongo", Operands: Unread, Options: options840},
-	{Name: "mongodump", Operands: Unread, Options: options840},
-	{Name: "mongorestore", Operands: Unread, Options: options840},
-	{Name: "mongoexport", Operands: Unread, Options: options840},
-	{Name: "mongoimport", Operands: Unread, Options: options840},
-	{Name: "cqlsh", Operands: Unread, Options: options840},
-	{Name: "clickhouse", Operands: Unread, Options: options840},
-	{Name: "clickhouse-client", Operands: Unread, Options: options840},
-	{Name: "influx", Operands: Unread, Options: options840},
-	{Name: "etcdctl", Operands: Unread, Options: options840},
-	{Name: "consul", Operands: Unread, Options: options840},
-	{Name: "nomad", Operands: Unread, Options: options840},
-	{Name: "boundary", Operands: Unread, Options: options840},
-	{Name: "waypoint", Operands: Unread, Options: options840},
-	{Name: "memcached", Operands: Unread, Options: options840},
-	{Name: "redis-server", Operands: Unread, Options: options840},
-	{Name: "cockroach", Operands: Unread, Options: options840},
-	{Name: "surreal", Operands: Unread, Options: options840},
-	{Name: "neo4j", Operands: Unread, Options: options840},
-	{Name: "cypher-shell", Operands: Unread, Options: options840},
-	{Name: "sqlcmd", Operands: Unread, Options: options840},
-	{Name: "bcp", Operands: Unread, Options: options840},
-	{Name: "sqlplus", Operands: Unread, Options: options840},
-	{Name: "snowsql", Operands: Unread, Options: options840},
-	{Name: "bq", Operands: Unread, Options: options840},
-	{Name: "trino", Operands: Unread, Options: options840},
-	{Name: "presto", Operands: Unread, Options: options840},
-	{Name: "beeline", Operands: Unread, Options: options840},
-	{Name: "hive", Operands: Unread, Options: options840},
-	{Name: "spark-submit", Operands: Unread, Options: options840},
-	{Name: "spark-shell", Operands: Unread, Options: options840},
-	{Name: "pyspark", Operands: Unread, Options: options840},
-	{Name: "hadoop", Operands: Unread, Options: options840},
-	{Name: "hdfs", Operands: Unread, Options: options840},
-	{Name: "kafka-topics", Operands: Unread, Options: options840},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options840},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options840},
-	{Name: "kcat", Operands: Unread, Options: options840},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options840},
-	{Name: "nats", Operands: Unread, Options: options840},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options840},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options840},
-	{Name: "flyway", Operands: Unread, Options: options840},
-	{Name: "liquibase", Operands: Unread, Options: options840},
-	{Name: "dbmate", Operands: Unread, Options: options840},
-	{Name: "migrate", Operands: Unread, Options: options840},
-	{Name: "goose-db", Operands: Unread, Options: options840},
-	{Name: "atlas", Operands: Unread, Options: options840},
-	{Name: "sqitch", Operands: Unread, Options: options840},
-	{Name: "hasura", Operands: Unread, Options: options840},
-	{Name: "neonctl", Operands: Unread, Options: options840},
-	{Name: "turso", Operands: Unread, Options: options840},
-	{Name: "pscale", Operands: Unread, Options: options840},
-	{Name: "usql", Operands: Unread, Options: options840},
-	{Name: "pgcli", Operands: Unread, Options: options840},
-	{Name: "mycli", Operands: Unread, Options: options840},
-	{Name: "more", Operands: Reads, Options: options841, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options842, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options833, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options834, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options834, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options834, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options835, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options836, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options836, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsblk", Operands: Names, Options: options837},
+	{Name: "lsof", Operands: Names, Options: options838},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
+	{Name: "lz4", Operands: Outputs, Options: options841, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options841, Beside: true},
+	{Name: "make", Options: options842, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options842, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options842, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options842, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options842, Workdir: true, Special: "make"},
+	{Name: "man", Options: options843, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options844, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options844, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options845, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs850, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options855, Subs: subs861, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options855, Subs: subs861, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options862, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options863, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options863, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options864, Shared: [][]Option{options4}, Special: "mktemp"},
+	{Name: "mocha", Options: options865, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options866},
+	{Name: "mongo", Operands: Unread, Options: options866},
+	{Name: "mongodump", Operands: Unread, Options: options866},
+	{Name: "mongorestore", Operands: Unread, Options: options866},
+	{Name: "mongoexport", Operands: Unread, Options: options866},
+	{Name: "mongoimport", Operands: Unread, Options: options866},
+	{Name: "cqlsh", Operands: Unread, Options: options866},
+	{Name: "clickhouse", Operands: Unread, Options: options866},
+	{Name: "clickhouse-client", Operands: Unread, Options: options866},
+	{Name: "influx", Operands: Unread, Options: options866},
+	{Name: "etcdctl", Operands: Unread, Options: options866},
+	{Name: "consul", Operands: Unread, Options: options866},
+	{Name: "nomad", Operands: Unread, Options: options866},
+	{Name: "boundary", Operands: Unread, Options: options866},
+	{Name: "waypoint", Operands: Unread, Options: options866},
+	{Name: "memcached", Operands: Unread, Options: options866},
+	{Name: "redis-server", Operands: Unread, Options: options866},
+	{Name: "cockroach", Operands: Unread, Options: options866},
+	{Name: "surreal", Operands: Unread, Options: options866},
+	{Name: "neo4j", Operands: Unread, Options: options866},
+	{Name: "cypher-shell", Operands: Unread, Options: options866},
+	{Name: "sqlcmd", Operands: Unread, Options: options866},
+	{Name: "bcp", Operands: Unread, Options: options866},
+	{Name: "sqlplus", Operands: Unread, Options: options866},
+	{Name: "snowsql", Operands: Unread, Options: options866},
+	{Name: "bq", Operands: Unread, Options: options866},
+	{Name: "trino", Operands: Unread, Options: options866},
+	{Name: "presto", Operands: Unread, Options: options866},
+	{Name: "beeline", Operands: Unread, Options: options866},
+	{Name: "hive", Operands: Unread, Options: options866},
+	{Name: "spark-submit", Operands: Unread, Options: options866},
+	{Name: "spark-shell", Operands: Unread, Options: options866},
+	{Name: "pyspark", Operands: Unread, Options: options866},
+	{Name: "hadoop", Operands: Unread, Options: options866},
+	{Name: "hdfs", Operands: Unread, Options: options866},
+	{Name: "kafka-topics", Operands: Unread, Options: options866},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options866},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options866},
+	{Name: "kcat", Operands: Unread, Options: options866},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options866},
+	{Name: "nats", Operands: Unread, Options: options866},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options866},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options866},
+	{Name: "flyway", Operands: Unread, Options: options866},
+	{Name: "liquibase", Operands: Unread, Options: options866},
+	{Name: "dbmate", Operands: Unread, Options: options866},
+	{Name: "migrate", Operands: Unread, Options: options866},
+	{Name: "goose-db", Operands: Unread, Options: options866},
+	{Name: "atlas", Operands: Unread, Options: options866},
+	{Name: "sqitch", Operands: Unread, Options: options866},
+	{Name: "hasura", Operands: Unread, Options: options866},
+	{Name: "neonctl", Operands: Unread, Options: options866},
+	{Name: "turso", Operands: Unread, Options: options866},
+	{Name: "pscale", Operands: Unread, Options: options866},
+	{Name: "usql", Operands: Unread, Options: options866},
+	{Name: "pgcli", Operands: Unread, Options: options866},
+	{Name: "mycli", Operands: Unread, Options: options866},
+	{Name: "more", Operands: Reads, Options: options867, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5679,505 +5679,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options843, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options844, Workdir: true},
-	{Name: "mvnw", Options: options844, Workdir: true},
-	{Name: "mvnd", Options: options844, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options845, Workdir: true},
-	{Name: "mysql", Options: options846, Stdin: true},
-	{Name: "mariadb", Options: options846, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options847},
-	{Name: "mariadb-dump", Operands: Unread, Options: options847},
-	{Name: "mysqladmin", Operands: Unread, Options: options847},
-	{Name: "mariadb-admin", Operands: Unread, Options: options847},
-	{Name: "mysqlcheck", Operands: Unread, Options: options847},
-	{Name: "mariadb-check", Operands: Unread, Options: options847},
-	{Name: "mysqlimport", Operands: Unread, Options: options847},
-	{Name: "mysqlshow", Operands: Unread, Options: options847},
-	{Name: "mariadb-show", Operands: Unread, Options: options847},
-	{Name: "mysqlpump", Operands: Unread, Options: options847},
-	{Name: "mysqlslap", Operands: Unread, Options: options847},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options847},
-	{Name: "mysqld", Operands: Unread, Options: options847},
-	{Name: "mariadbd", Operands: Unread, Options: options847},
-	{Name: "nc", Options: options848},
-	{Name: "netcat", Options: options848},
-	{Name: "ncat", Options: options848},
-	{Name: "nc.openbsd", Options: options848},
-	{Name: "nc.traditional", Options: options848},
+	{Name: "mv", Operands: Move, Options: options869, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options870, Workdir: true},
+	{Name: "mvnw", Options: options870, Workdir: true},
+	{Name: "mvnd", Options: options870, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options871, Workdir: true},
+	{Name: "mysql", Options: options872, Stdin: true},
+	{Name: "mariadb", Options: options872, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options873},
+	{Name: "mariadb-dump", Operands: Unread, Options: options873},
+	{Name: "mysqladmin", Operands: Unread, Options: options873},
+	{Name: "mariadb-admin", Operands: Unread, Options: options873},
+	{Name: "mysqlcheck", Operands: Unread, Options: options873},
+	{Name: "mariadb-check", Operands: Unread, Options: options873},
+	{Name: "mysqlimport", Operands: Unread, Options: options873},
+	{Name: "mysqlshow", Operands: Unread, Options: options873},
+	{Name: "mariadb-show", Operands: Unread, Options: options873},
+	{Name: "mysqlpump", Operands: Unread, Options: options873},
+	{Name: "mysqlslap", Operands: Unread, Options: options873},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options873},
+	{Name: "mysqld", Operands: Unread, Options: options873},
+	{Name: "mariadbd", Operands: Unread, Options: options873},
+	{Name: "nc", Options: options874},
+	{Name: "netcat", Options: options874},
+	{Name: "ncat", Options: options874},
+	{Name: "nc.openbsd", Options: options874},
+	{Name: "nc.traditional", Options: options874},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options849, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options850, Ends: true, Plain: true},
-	{Name: "ninja", Options: options851, Workdir: true},
-	{Name: "ninja-build", Options: options851, Workdir: true},
-	{Name: "samu", Options: options851, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs853},
-	{Name: "nix-shell", Operands: Script, Options: options854, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options855, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options856},
-	{Name: "objdump", Operands: Reads, Options: options856},
-	{Name: "readelf", Operands: Reads, Options: options856},
-	{Name: "size", Operands: Reads, Options: options856},
-	{Name: "ldd", Operands: Reads, Options: options856},
-	{Name: "c++filt", Operands: Reads, Options: options856},
-	{Name: "addr2line", Operands: Reads, Options: options856},
-	{Name: "elfedit", Operands: Reads, Options: options856},
-	{Name: "llvm-nm", Operands: Reads, Options: options856},
-	{Name: "llvm-objdump", Operands: Reads, Options: options856},
-	{Name: "llvm-readelf", Operands: Reads, Options: options856},
-	{Name: "otool", Operands: Reads, Options: options856},
-	{Name: "dwarfdump", Operands: Reads, Options: options856},
-	{Name: "nmap", Style: Joined, Options: options857},
-	{Name: "node", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options858, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options859, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options860, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options861, Subs: subs863, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options864, Workdir: true},
-	{Name: "run-s", Options: options864, Workdir: true},
-	{Name: "run-p", Options: options864, Workdir: true},
-	{Name: "npm-run-all2", Options: options864, Workdir: true},
-	{Name: "nproc", Options: options865, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options866, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options867, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options868, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options869, Ends: true},
-	{Name: "numfmt", Options: options870, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options871, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options871, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs877},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options878, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options879},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options880, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options881, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options882, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options883, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs890},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options891},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options892},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs898},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options899, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options900},
-	{Name: "pg_dumpall", Options: options900},
-	{Name: "pg_restore", Options: options900},
-	{Name: "pg_basebackup", Options: options900},
-	{Name: "pgbench", Options: options900},
-	{Name: "vacuumdb", Options: options900},
-	{Name: "reindexdb", Options: options900},
-	{Name: "clusterdb", Options: options900},
-	{Name: "createdb", Options: options900},
-	{Name: "dropdb", Options: options900},
-	{Name: "createuser", Options: options900},
-	{Name: "dropuser", Options: options900},
-	{Name: "pg_isready", Options: options900},
-	{Name: "initdb", Options: options900},
-	{Name: "pg_ctl", Options: options900},
-	{Name: "pg_ctlcluster", Options: options900},
-	{Name: "pg_lsclusters", Options: options900},
-	{Name: "pgrep", Options: options901, Shared: [][]Option{options340}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options902, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options903, Workdir: true},
-	{Name: "ping", Options: options904},
-	{Name: "ping6", Options: options904},
-	{Name: "arping", Options: options904},
-	{Name: "fping", Options: options904},
-	{Name: "pinky", Options: options905, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options905, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options906, Subs: subs911, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options912, Subs: subs916},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options917, Ends: true},
-	{Name: "pkill", Options: options918, Shared: [][]Option{options340}},
-	{Name: "pidwait", Options: options918, Shared: [][]Option{options340}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs921, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options922, Subs: subs926, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options927, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options928, Subs: subs932, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options933, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options934, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options935, Subs: subs937, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options938, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options939},
-	{Name: "printenv", Options: options940, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options941, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options942, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options876, Ends: true, Plain: true},
+	{Name: "ninja", Options: options877, Workdir: true},
+	{Name: "ninja-build", Options: options877, Workdir: true},
+	{Name: "samu", Options: options877, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs879},
+	{Name: "nix-shell", Operands: Script, Options: options880, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options881, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options882},
+	{Name: "objdump", Operands: Reads, Options: options882},
+	{Name: "readelf", Operands: Reads, Options: options882},
+	{Name: "size", Operands: Reads, Options: options882},
+	{Name: "ldd", Operands: Reads, Options: options882},
+	{Name: "c++filt", Operands: Reads, Options: options882},
+	{Name: "addr2line", Operands: Reads, Options: options882},
+	{Name: "elfedit", Operands: Reads, Options: options882},
+	{Name: "llvm-nm", Operands: Reads, Options: options882},
+	{Name: "llvm-objdump", Operands: Reads, Options: options882},
+	{Name: "llvm-readelf", Operands: Reads, Options: options882},
+	{Name: "otool", Operands: Reads, Options: options882},
+	{Name: "dwarfdump", Operands: Reads, Options: options882},
+	{Name: "nmap", Style: Joined, Options: options883},
+	{Name: "node", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options886, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
+	{Name: "cnpm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
+	{Name: "tnpm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
+	{Name: "npm-run-all", Options: options890, Workdir: true},
+	{Name: "run-s", Options: options890, Workdir: true},
+	{Name: "run-p", Options: options890, Workdir: true},
+	{Name: "npm-run-all2", Options: options890, Workdir: true},
+	{Name: "nproc", Options: options891, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options892, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options893, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true},
+	{Name: "numfmt", Options: options896, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options897, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options897, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs903},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options904, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options905},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options906, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options907, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options908, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options909, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs916},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options917},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options918},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs924},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options926},
+	{Name: "pg_dumpall", Options: options926},
+	{Name: "pg_restore", Options: options926},
+	{Name: "pg_basebackup", Options: options926},
+	{Name: "pgbench", Options: options926},
+	{Name: "vacuumdb", Options: options926},
+	{Name: "reindexdb", Options: options926},
+	{Name: "clusterdb", Options: options926},
+	{Name: "createdb", Options: options926},
+	{Name: "dropdb", Options: options926},
+	{Name: "createuser", Options: options926},
+	{Name: "dropuser", Options: options926},
+	{Name: "pg_isready", Options: options926},
+	{Name: "initdb", Options: options926},
+	{Name: "pg_ctl", Options: options926},
+	{Name: "pg_ctlcluster", Options: options926},
+	{Name: "pg_lsclusters", Options: options926},
+	{Name: "pgrep", Options: options927, Shared: [][]Option{options355}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options929, Workdir: true},
+	{Name: "ping", Options: options930},
+	{Name: "ping6", Options: options930},
+	{Name: "arping", Options: options930},
+	{Name: "fping", Options: options930},
+	{Name: "pinky", Options: options931, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options931, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options938, Subs: subs942},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options943, Ends: true},
+	{Name: "pkill", Options: options944, Shared: [][]Option{options355}},
+	{Name: "pidwait", Options: options944, Shared: [][]Option{options355}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs947, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options948, Subs: subs952, Inherit: true, Workdir: true},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options953, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options959, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options964, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options965},
+	{Name: "printenv", Options: options966, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options967, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options968, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options943},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options944, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options945, Safe: true},
-	{Name: "psql", Options: options946, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options947, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options933, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options948},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs951},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs954},
-	{Name: "pvesm", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveum", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvenode", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveceph", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pve-firewall", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveversion", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveam", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "ha-manager", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvesr", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "vzdump", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "qmrestore", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pmxcfs", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvesubscription", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveperf", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvereport", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvedaemon", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pveproxy", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pvestatd", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "ceph", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "rados", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "rbd", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "crm", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pcs", Style: Joined, Options: options955, Shared: [][]Option{options884}},
-	{Name: "pwd", Style: POSIX, Options: options956, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options957},
-	{Name: "compileall", Operands: Outputs, Options: options957},
-	{Name: "pytest", Options: options958, Workdir: true},
-	{Name: "py.test", Options: options958, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options959, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options884}, Subs: subs965},
-	{Name: "rails", Options: options966, Subs: subs969, Workdir: true},
-	{Name: "rake", Options: options970, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options971},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options972, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options973, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options974, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options974, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options975},
-	{Name: "valkey-cli", Options: options975},
-	{Name: "keydb-cli", Options: options975},
+	{Name: "protoc", Operands: Reads, Options: options969},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options970, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options970, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options971, Safe: true},
+	{Name: "psql", Options: options972, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options973, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options959, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options974},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs977},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs980},
+	{Name: "pvesm", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveum", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvenode", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveceph", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pve-firewall", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveversion", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveam", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "ha-manager", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvesr", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "vzdump", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "qmrestore", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pmxcfs", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvesubscription", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveperf", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvereport", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvedaemon", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pveproxy", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pvestatd", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "ceph", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "rados", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "rbd", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "crm", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pcs", Style: Joined, Options: options981, Shared: [][]Option{options910}},
+	{Name: "pwd", Style: POSIX, Options: options982, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options983},
+	{Name: "compileall", Operands: Outputs, Options: options983},
+	{Name: "pytest", Options: options984, Workdir: true},
+	{Name: "py.test", Options: options984, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs991},
+	{Name: "rails", Options: options992, Subs: subs995, Workdir: true},
+	{Name: "rake", Options: options996, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options997},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options998, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options999, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options1000, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options1000, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options1001},
+	{Name: "valkey-cli", Options: options1001},
+	{Name: "keydb-cli", Options: options1001},
 	{Name: "rev", Operands: Reads, Options: options122, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options976},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options976},
-	{Name: "rimraf", Operands: Outputs, Options: options977},
-	{Name: "del", Operands: Outputs, Options: options977},
-	{Name: "trash", Operands: Outputs, Options: options977},
-	{Name: "trash-put", Operands: Outputs, Options: options977},
-	{Name: "del-cli", Operands: Outputs, Options: options977},
-	{Name: "shx", Operands: Outputs, Options: options977},
-	{Name: "cpx", Operands: Outputs, Options: options977},
-	{Name: "cpy", Operands: Outputs, Options: options977},
-	{Name: "ncp", Operands: Outputs, Options: options977},
-	{Name: "mkdirp", Operands: Outputs, Options: options977},
-	{Name: "copyfiles", Operands: Outputs, Options: options977},
-	{Name: "replace-in-file", Operands: Outputs, Options: options977},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options978, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options979, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options979, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options980, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options981, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options982},
-	{Name: "openrsync", Operands: Transfer, Options: options982},
-	{Name: "rubocop", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options983, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options984, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options985, Subs: subs989, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options990, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options991, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options992, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options993},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options994},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options995, Subs: subs999},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1002},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1002},
+	{Name: "rimraf", Operands: Outputs, Options: options1003},
+	{Name: "del", Operands: Outputs, Options: options1003},
+	{Name: "trash", Operands: Outputs, Options: options1003},
+	{Name: "trash-put", Operands: Outputs, Options: options1003},
+	{Name: "del-cli", Operands: Outputs, Options: options1003},
+	{Name: "shx", Operands: Outputs, Options: options1003},
+	{Name: "cpx", Operands: Outputs, Options: options1003},
+	{Name: "cpy", Operands: Outputs, Options: options1003},
+	{Name: "ncp", Operands: Outputs, Options: options1003},
+	{Name: "mkdirp", Operands: Outputs, Options: options1003},
+	{Name: "copyfiles", Operands: Outputs, Options: options1003},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1003},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1004, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1005, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options1005, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options1006, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options1007, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1008},
+	{Name: "openrsync", Operands: Transfer, Options: options1008},
+	{Name: "rubocop", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1009, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1011, Subs: subs1015, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1016, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1017, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1018, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1019},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1020},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1021, Subs: subs1025},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6214,89 +6214,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options1000, Workdir: true},
-	{Name: "waf", Options: options1000, Workdir: true},
-	{Name: "tup", Options: options1000, Workdir: true},
-	{Name: "redo", Options: options1000, Workdir: true},
-	{Name: "buck", Options: options1000, Workdir: true},
-	{Name: "buck2", Options: options1000, Workdir: true},
-	{Name: "pants", Options: options1000, Workdir: true},
-	{Name: "please", Options: options1000, Workdir: true},
-	{Name: "drake", Options: options1000, Workdir: true},
-	{Name: "thor", Options: options1000, Workdir: true},
-	{Name: "invoke", Options: options1000, Workdir: true},
-	{Name: "inv", Options: options1000, Workdir: true},
-	{Name: "fab", Options: options1000, Workdir: true},
-	{Name: "doit", Options: options1000, Workdir: true},
-	{Name: "nox", Options: options1000, Workdir: true},
-	{Name: "ant", Options: options1000, Workdir: true},
-	{Name: "sbt", Options: options1000, Workdir: true},
-	{Name: "lein", Options: options1000, Workdir: true},
-	{Name: "boot", Options: options1000, Workdir: true},
-	{Name: "mill", Options: options1000, Workdir: true},
-	{Name: "bleep", Options: options1000, Workdir: true},
-	{Name: "grunt", Options: options1000, Workdir: true},
-	{Name: "gulp", Options: options1000, Workdir: true},
-	{Name: "jake", Options: options1000, Workdir: true},
-	{Name: "cake", Options: options1000, Workdir: true},
-	{Name: "mage", Options: options1000, Workdir: true},
-	{Name: "xmake", Options: options1000, Workdir: true},
-	{Name: "premake5", Options: options1000, Workdir: true},
-	{Name: "earthly", Options: options1000, Workdir: true},
-	{Name: "dagger", Options: options1000, Workdir: true},
-	{Name: "tilt", Options: options1000, Workdir: true},
-	{Name: "skaffold", Options: options1000, Workdir: true},
-	{Name: "garden", Options: options1000, Workdir: true},
-	{Name: "bit", Options: options1000, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1001, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1002, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1003, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1004},
-	{Name: "sdiff", Operands: Reads, Options: options1005, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options1006, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options1006, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options1007, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options1008, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options806}, Subs: subs1009, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1010},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1010},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1011, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1012, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1013, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options601, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1014},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1015},
-	{Name: "shopt", Style: POSIX, Options: options1016, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1017, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options1018, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1019},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1020, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options1021, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options1021, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options1026, Workdir: true},
+	{Name: "waf", Options: options1026, Workdir: true},
+	{Name: "tup", Options: options1026, Workdir: true},
+	{Name: "redo", Options: options1026, Workdir: true},
+	{Name: "buck", Options: options1026, Workdir: true},
+	{Name: "buck2", Options: options1026, Workdir: true},
+	{Name: "pants", Options: options1026, Workdir: true},
+	{Name: "please", Options: options1026, Workdir: true},
+	{Name: "drake", Options: options1026, Workdir: true},
+	{Name: "thor", Options: options1026, Workdir: true},
+	{Name: "invoke", Options: options1026, Workdir: true},
+	{Name: "inv", Options: options1026, Workdir: true},
+	{Name: "fab", Options: options1026, Workdir: true},
+	{Name: "doit", Options: options1026, Workdir: true},
+	{Name: "nox", Options: options1026, Workdir: true},
+	{Name: "ant", Options: options1026, Workdir: true},
+	{Name: "sbt", Options: options1026, Workdir: true},
+	{Name: "lein", Options: options1026, Workdir: true},
+	{Name: "boot", Options: options1026, Workdir: true},
+	{Name: "mill", Options: options1026, Workdir: true},
+	{Name: "bleep", Options: options1026, Workdir: true},
+	{Name: "grunt", Options: options1026, Workdir: true},
+	{Name: "gulp", Options: options1026, Workdir: true},
+	{Name: "jake", Options: options1026, Workdir: true},
+	{Name: "cake", Options: options1026, Workdir: true},
+	{Name: "mage", Options: options1026, Workdir: true},
+	{Name: "xmake", Options: options1026, Workdir: true},
+	{Name: "premake5", Options: options1026, Workdir: true},
+	{Name: "earthly", Options: options1026, Workdir: true},
+	{Name: "dagger", Options: options1026, Workdir: true},
+	{Name: "tilt", Options: options1026, Workdir: true},
+	{Name: "skaffold", Options: options1026, Workdir: true},
+	{Name: "garden", Options: options1026, Workdir: true},
+	{Name: "bit", Options: options1026, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1027, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1029, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1030},
+	{Name: "sdiff", Operands: Reads, Options: options1031, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options1033, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options1034, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Subs: subs1035, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1036},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1036},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1037, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1039, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options616, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1040},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1041},
+	{Name: "shopt", Style: POSIX, Options: options1042, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1043, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options1044, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1045},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1046, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options1047, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options1047, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options1022, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options1022, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1023, Stdin: true},
-	{Name: "ss", Options: options1024},
-	{Name: "netstat", Options: options1024},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1025, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1026},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1027, Ends: true},
-	{Name: "ssh-copy-id", Options: options1028, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options1029},
-	{Name: "ssh-keyscan", Options: options1030},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1031, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1032},
-	{Name: "stat", Operands: Names, Options: options1033, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options1048, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options1048, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
+	{Name: "ss", Options: options1050},
+	{Name: "netstat", Options: options1050},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1051, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1052},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1053, Ends: true},
+	{Name: "ssh-copy-id", Options: options1054, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options1055},
+	{Name: "ssh-keyscan", Options: options1056},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1057, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1058},
+	{Name: "stat", Operands: Names, Options: options1059, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6322,16 +6322,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1034, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1036, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options1037, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1038, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1039, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1040},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1041, Subs: subs1043, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1044, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options1045, Subs: subs1046, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1060, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1061, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1062, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options1063, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1064, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1065, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1066},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1067, Subs: subs1069, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1070, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options1071, Subs: subs1072, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6346,66 +6346,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1047, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1073, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1048, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options1049, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1050, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options1051, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1052, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options1052, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1053, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1074, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1075, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1076, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1078, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options1078, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1079, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1054},
-	{Name: "tshark", Options: options1054},
-	{Name: "tee", Operands: Outputs, Options: options1055, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options1055, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options1056},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1057, Subs: subs1062, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1080},
+	{Name: "tshark", Options: options1080},
+	{Name: "tee", Operands: Outputs, Options: options1081, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options1081, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options1082},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options674}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options1063},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1064, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1064, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1065, Subs: subs1067},
-	{Name: "tokei", Operands: Unread, Options: options1068},
-	{Name: "cloc", Operands: Unread, Options: options1068},
-	{Name: "scc", Operands: Unread, Options: options1068},
-	{Name: "dust", Operands: Unread, Options: options1068},
-	{Name: "duf", Operands: Unread, Options: options1068},
-	{Name: "procs", Operands: Unread, Options: options1068},
-	{Name: "hexyl", Operands: Unread, Options: options1068},
-	{Name: "ncdu", Operands: Unread, Options: options1068},
-	{Name: "gdu", Operands: Unread, Options: options1068},
-	{Name: "dua", Operands: Unread, Options: options1068},
-	{Name: "top", Options: options1069},
-	{Name: "htop", Options: options1069},
-	{Name: "btop", Options: options1069},
-	{Name: "atop", Options: options1069},
-	{Name: "iotop", Options: options1069},
-	{Name: "glances", Options: options1069},
-	{Name: "nvtop", Options: options1069},
-	{Name: "iftop", Options: options1069},
-	{Name: "nethogs", Options: options1069},
-	{Name: "touch", Operands: Writes, Options: options1070, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options1071, Workdir: true},
-	{Name: "tr", Options: options1072, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options1073},
-	{Name: "tracepath", Options: options1073},
-	{Name: "mtr", Options: options1073},
-	{Name: "traceroute6", Options: options1073},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1074, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1075, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options1076, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options689}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options1089},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1090, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1090, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1091, Subs: subs1093},
+	{Name: "tokei", Operands: Unread, Options: options1094},
+	{Name: "cloc", Operands: Unread, Options: options1094},
+	{Name: "scc", Operands: Unread, Options: options1094},
+	{Name: "dust", Operands: Unread, Options: options1094},
+	{Name: "duf", Operands: Unread, Options: options1094},
+	{Name: "procs", Operands: Unread, Options: options1094},
+	{Name: "hexyl", Operands: Unread, Options: options1094},
+	{Name: "ncdu", Operands: Unread, Options: options1094},
+	{Name: "gdu", Operands: Unread, Options: options1094},
+	{Name: "dua", Operands: Unread, Options: options1094},
+	{Name: "top", Options: options1095},
+	{Name: "htop", Options: options1095},
+	{Name: "btop", Options: options1095},
+	{Name: "atop", Options: options1095},
+	{Name: "iotop", Options: options1095},
+	{Name: "glances", Options: options1095},
+	{Name: "nvtop", Options: options1095},
+	{Name: "iftop", Options: options1095},
+	{Name: "nethogs", Options: options1095},
+	{Name: "touch", Operands: Writes, Options: options1096, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options1097, Workdir: true},
+	{Name: "tr", Options: options1098, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options1099},
+	{Name: "tracepath", Options: options1099},
+	{Name: "mtr", Options: options1099},
+	{Name: "traceroute6", Options: options1099},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1100, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1101, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options1102, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6417,162 +6417,162 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options1077, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options1077, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options1077, Workdir: true},
+	{Name: "tsc", Style: Dash, Options: options1103, Workdir: true},
+	{Name: "vue-tsc", Style: Dash, Options: options1103, Workdir: true},
+	{Name: "tsgo", Style: Dash, Options: options1103, Workdir: true},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options1078, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1079, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options1080},
-	{Name: "umask", Style: POSIX, Options: options1081},
-	{Name: "unalias", Style: POSIX, Options: options1082},
-	{Name: "uname", Options: options1083, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options1084, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options1084, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options1085},
+	{Name: "tty", Options: options1104, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options1106},
+	{Name: "umask", Style: POSIX, Options: options1107},
+	{Name: "unalias", Style: POSIX, Options: options1108},
+	{Name: "uname", Options: options1109, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options1110, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options1110, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options1111},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1086, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1087, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options1088, Here: true},
-	{Name: "uptime", Options: options1089, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1090, Subs: subs1105, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1106, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1107, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1108},
-	{Name: "vim", Operands: Outputs, Options: options1109},
-	{Name: "vi", Operands: Outputs, Options: options1109},
-	{Name: "nvim", Operands: Outputs, Options: options1109},
-	{Name: "view", Operands: Outputs, Options: options1109},
-	{Name: "vimdiff", Operands: Outputs, Options: options1109},
-	{Name: "gvim", Operands: Outputs, Options: options1109},
-	{Name: "ex", Operands: Outputs, Options: options1109},
-	{Name: "rvim", Operands: Outputs, Options: options1109},
-	{Name: "nvi", Operands: Outputs, Options: options1109},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1109},
-	{Name: "vim.basic", Operands: Outputs, Options: options1109},
-	{Name: "nano", Operands: Outputs, Options: options1109},
-	{Name: "pico", Operands: Outputs, Options: options1109},
-	{Name: "micro", Operands: Outputs, Options: options1109},
-	{Name: "joe", Operands: Outputs, Options: options1109},
-	{Name: "jed", Operands: Outputs, Options: options1109},
-	{Name: "mcedit", Operands: Outputs, Options: options1109},
-	{Name: "helix", Operands: Outputs, Options: options1109},
-	{Name: "hx", Operands: Outputs, Options: options1109},
-	{Name: "kak", Operands: Outputs, Options: options1109},
-	{Name: "ne", Operands: Outputs, Options: options1109},
-	{Name: "zile", Operands: Outputs, Options: options1109},
-	{Name: "mg", Operands: Outputs, Options: options1109},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1109},
-	{Name: "code", Operands: Outputs, Options: options1109},
-	{Name: "cursor", Operands: Outputs, Options: options1109},
-	{Name: "subl", Operands: Outputs, Options: options1109},
-	{Name: "atom", Operands: Outputs, Options: options1109},
-	{Name: "gedit", Operands: Outputs, Options: options1109},
-	{Name: "kate", Operands: Outputs, Options: options1109},
-	{Name: "zed", Operands: Outputs, Options: options1109},
-	{Name: "idea", Operands: Outputs, Options: options1109},
-	{Name: "virtualenv", Operands: Outputs, Options: options1110},
-	{Name: "pyvenv", Operands: Outputs, Options: options1110},
-	{Name: "vitest", Style: Exact, Options: options1111, Subs: subs1112, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1113, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1114, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1115, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1116, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1117, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1117, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1118, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1119, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1120, Here: true},
-	{Name: "which", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1121, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1122, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1123},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1124, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1125, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1126, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1127, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1129, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1130, Beside: true},
-	{Name: "yarn", Style: Exact, Options: options1131, Subs: subs1136, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1131, Subs: subs1136, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1137, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1138, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1138, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1138, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1139},
-	{Name: "bzcat", Operands: Reads, Options: options1139},
-	{Name: "xzcat", Operands: Reads, Options: options1139},
-	{Name: "zstdcat", Operands: Reads, Options: options1139},
-	{Name: "lz4cat", Operands: Reads, Options: options1139},
-	{Name: "lzcat", Operands: Reads, Options: options1139},
-	{Name: "gzcat", Operands: Reads, Options: options1139},
-	{Name: "zless", Operands: Reads, Options: options1139},
-	{Name: "zmore", Operands: Reads, Options: options1139},
-	{Name: "bzless", Operands: Reads, Options: options1139},
-	{Name: "bzmore", Operands: Reads, Options: options1139},
-	{Name: "xzless", Operands: Reads, Options: options1139},
-	{Name: "zcmp", Operands: Reads, Options: options1139},
-	{Name: "zdiff", Operands: Reads, Options: options1139},
-	{Name: "bzcmp", Operands: Reads, Options: options1139},
-	{Name: "bzdiff", Operands: Reads, Options: options1139},
-	{Name: "xzcmp", Operands: Reads, Options: options1139},
-	{Name: "xzdiff", Operands: Reads, Options: options1139},
-	{Name: "zig", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1140, Subs: subs1141, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1142},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1112, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1113, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options1114, Here: true},
+	{Name: "uptime", Options: options1115, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1116, Subs: subs1131, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1132, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1133, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1134},
+	{Name: "vim", Operands: Outputs, Options: options1135},
+	{Name: "vi", Operands: Outputs, Options: options1135},
+	{Name: "nvim", Operands: Outputs, Options: options1135},
+	{Name: "view", Operands: Outputs, Options: options1135},
+	{Name: "vimdiff", Operands: Outputs, Options: options1135},
+	{Name: "gvim", Operands: Outputs, Options: options1135},
+	{Name: "ex", Operands: Outputs, Options: options1135},
+	{Name: "rvim", Operands: Outputs, Options: options1135},
+	{Name: "nvi", Operands: Outputs, Options: options1135},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1135},
+	{Name: "vim.basic", Operands: Outputs, Options: options1135},
+	{Name: "nano", Operands: Outputs, Options: options1135},
+	{Name: "pico", Operands: Outputs, Options: options1135},
+	{Name: "micro", Operands: Outputs, Options: options1135},
+	{Name: "joe", Operands: Outputs, Options: options1135},
+	{Name: "jed", Operands: Outputs, Options: options1135},
+	{Name: "mcedit", Operands: Outputs, Options: options1135},
+	{Name: "helix", Operands: Outputs, Options: options1135},
+	{Name: "hx", Operands: Outputs, Options: options1135},
+	{Name: "kak", Operands: Outputs, Options: options1135},
+	{Name: "ne", Operands: Outputs, Options: options1135},
+	{Name: "zile", Operands: Outputs, Options: options1135},
+	{Name: "mg", Operands: Outputs, Options: options1135},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1135},
+	{Name: "code", Operands: Outputs, Options: options1135},
+	{Name: "cursor", Operands: Outputs, Options: options1135},
+	{Name: "subl", Operands: Outputs, Options: options1135},
+	{Name: "atom", Operands: Outputs, Options: options1135},
+	{Name: "gedit", Operands: Outputs, Options: options1135},
+	{Name: "kate", Operands: Outputs, Options: options1135},
+	{Name: "zed", Operands: Outputs, Options: options1135},
+	{Name: "idea", Operands: Outputs, Options: options1135},
+	{Name: "virtualenv", Operands: Outputs, Options: options1136},
+	{Name: "pyvenv", Operands: Outputs, Options: options1136},
+	{Name: "vitest", Style: Exact, Options: options1137, Subs: subs1138, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1139, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1140, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1141, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1142, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1143, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1143, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1144, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "vite", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1146, Here: true},
+	{Name: "which", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1148, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1149},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1150, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1151, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1152, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1153, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1154, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1155, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1156, Beside: true},
+	{Name: "yarn", Style: Exact, Options: options1157, Subs: subs1162, Inherit: true, Workdir: true},
+	{Name: "yarnpkg", Style: Exact, Options: options1157, Subs: subs1162, Inherit: true, Workdir: true},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1163, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1164, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1164, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1164, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1165},
+	{Name: "bzcat", Operands: Reads, Options: options1165},
+	{Name: "xzcat", Operands: Reads, Options: options1165},
+	{Name: "zstdcat", Operands: Reads, Options: options1165},
+	{Name: "lz4cat", Operands: Reads, Options: options1165},
+	{Name: "lzcat", Operands: Reads, Options: options1165},
+	{Name: "gzcat", Operands: Reads, Options: options1165},
+	{Name: "zless", Operands: Reads, Options: options1165},
+	{Name: "zmore", Operands: Reads, Options: options1165},
+	{Name: "bzless", Operands: Reads, Options: options1165},
+	{Name: "bzmore", Operands: Reads, Options: options1165},
+	{Name: "xzless", Operands: Reads, Options: options1165},
+	{Name: "zcmp", Operands: Reads, Options: options1165},
+	{Name: "zdiff", Operands: Reads, Options: options1165},
+	{Name: "bzcmp", Operands: Reads, Options: options1165},
+	{Name: "bzdiff", Operands: Reads, Options: options1165},
+	{Name: "xzcmp", Operands: Reads, Options: options1165},
+	{Name: "xzdiff", Operands: Reads, Options: options1165},
+	{Name: "zig", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1168},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1143},
-	{Name: "zstd", Operands: Outputs, Options: options1144, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1144, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1144, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1144, Beside: true},
+	{Name: "zmodload", Operands: Unread, Options: options1169},
+	{Name: "zstd", Operands: Outputs, Options: options1170, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1170, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1170, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1170, Beside: true},
 }
 
 var options0 = []Option{
@@ -10858,7 +10858,7 @@ var options188 = []Option{
 var options189 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
-	{Names: names{"--cache-from"}, Value: Required},
+	{Names: names{"--cache-from"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--cgroup-parent"}, Value: Required},
 	{Names: names{"--compress"}},
 	{Names: names{"--cpu-period"}, Value: Required},
@@ -10867,7 +10867,7 @@ var options189 = []Option{
 	{Names: names{"--cpuset-cpus"}, Value: Required},
 	{Names: names{"--cpuset-mems"}, Value: Required},
 	{Names: names{"--disable-content-trust"}},
-	{Names: names{"-f", "--file"}, Value: Required, Effect: EffRead},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force-rm"}},
 	{Names: names{"--iidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--isolation"}, Value: Required},
@@ -10895,7 +10895,7 @@ var options189 = []Option{
 	{Names: names{"--push"}},
 	{Names: names{"--load"}},
 	{Names: names{"--progress"}, Value: Required},
-	{Names: names{"--build-context"}, Value: Required},
+	{Names: names{"--build-context"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--no-cache-filter"}, Value: Required},
 	{Names: names{"--provenance"}, Value: Required},
@@ -10915,7 +10915,7 @@ var options190 = []Option{
 }
 
 var subs191 = []Program{
-	{Name: "build", Style: Exact, Path: names{"builder", "build"}, Options: options189},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options189},
 	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options190},
 }
 
@@ -10925,18 +10925,39 @@ var options192 = []Option{
 }
 
 var options193 = []Option{
+	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--builder"}, Value: Required},
+	{Names: names{"--call"}, Value: Required},
+	{Names: names{"--check"}},
+	{Names: names{"-D", "--debug"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--list"}, Value: Required},
+	{Names: names{"--load"}},
+	{Names: names{"--metadata-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--no-cache"}},
+	{Names: names{"--print"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"--provenance"}, Value: Required},
+	{Names: names{"--pull"}},
+	{Names: names{"--push"}},
+	{Names: names{"--sbom"}, Value: Required},
+	{Names: names{"--set"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--var"}, Value: Required},
+}
+
+var options194 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--attest"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
-	{Names: names{"--build-context"}, Value: Required},
+	{Names: names{"--build-context"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--builder"}, Value: Required},
-	{Names: names{"--cache-from"}, Value: Required},
+	{Names: names{"--cache-from"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--cache-to"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--call"}, Value: Required},
 	{Names: names{"--check"}},
-	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--iidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--label"}, Value: Required},
 	{Names: names{"--load"}},
@@ -10961,7 +10982,34 @@ var options193 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options194 = []Option{
+var options195 = []Option{
+	{Names: names{"--append"}},
+	{Names: names{"--bootstrap"}},
+	{Names: names{"--buildkitd-config", "--config"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--buildkitd-flags"}, Value: Required},
+	{Names: names{"--driver"}, Value: Required},
+	{Names: names{"--driver-opt"}, Value: Required},
+	{Names: names{"--leave"}},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--node"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--use"}},
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options196 = []Option{
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"--append"}},
+	{Names: names{"--dry-run"}},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--prefer-index"}},
+	{Names: names{"--progress"}, Value: Required},
+	{Names: names{"-t", "--tag"}, Value: Required},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--raw"}},
+}
+
+var options197 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -10972,49 +11020,54 @@ var options194 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs195 = []Program{
-	{Name: "b", Style: Exact, Path: names{"buildx", "build"}, Options: options193},
-	{Name: "bake", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "build", Style: Exact, Path: names{"buildx", "build"}, Options: options193},
-	{Name: "create", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "install", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "uninstall", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options194},
-}
-
-var options196 = []Option{
-	{Names: names{"--checkpoint-dir"}, Value: Required},
-	{Names: names{"--leave-running"}},
-}
-
-var options197 = []Option{
-	{Names: names{"--checkpoint-dir"}, Value: Required},
-}
-
 var subs198 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options196},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options197},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options197},
+	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options194},
+	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options193},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options194},
+	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options195},
+	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options193},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options196},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "install", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "uninstall", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
 }
 
 var options199 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--leave-running"}},
+}
+
+var options200 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
+}
+
+var options201 = []Option{
+	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
+}
+
+var subs202 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options199},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options200},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options201},
+}
+
+var options203 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options200 = []Option{
+var options204 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -11031,7 +11084,7 @@ var options200 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options201 = []Option{
+var options205 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -11047,21 +11100,43 @@ var options201 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options202 = []Option{
+var options206 = []Option{
+	{Names: names{"--environment"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--hash"}, Value: Required},
+	{Names: names{"--images"}},
+	{Names: names{"--lock-image-digests"}},
+	{Names: names{"--models"}},
+	{Names: names{"--networks"}},
+	{Names: names{"--no-consistency"}},
+	{Names: names{"--no-env-resolution"}},
+	{Names: names{"--no-interpolate"}},
+	{Names: names{"--no-normalize"}},
+	{Names: names{"--no-path-resolution"}},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--profiles"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"--resolve-image-digests"}},
+	{Names: names{"--services"}},
+	{Names: names{"--variables"}},
+	{Names: names{"--volumes"}},
+}
+
+var options207 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options203 = []Option{
+var options208 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options204 = []Option{
+var options209 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -11073,7 +11148,12 @@ var options204 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options205 = []Option{
+var options210 = []Option{
+	{Names: names{"--index"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+}
+
+var options211 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -11084,7 +11164,7 @@ var options205 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options206 = []Option{
+var options212 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -11095,7 +11175,7 @@ var options206 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options207 = []Option{
+var options213 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -11122,7 +11202,7 @@ var options207 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options208 = []Option{
+var options214 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -11154,76 +11234,76 @@ var options208 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs209 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options202, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options208, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options203, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options204, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options205, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options207, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options208, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options206, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options201, Workdir: true},
+var subs215 = []Program{
+	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options206, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Options: options206, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options207, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options208, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options209, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options210, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options211, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options213, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
 }
 
-var options210 = []Option{
+var options216 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options211 = []Option{
+var options217 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options212 = []Option{
+var options218 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs213 = []Program{
-	{Name: "create", Style: Exact, Path: names{"config", "create"}, Options: options210},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options211},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options212},
+var subs219 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options216},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options217},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options218},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options214 = []Option{
+var options220 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options215 = []Option{
+var options221 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11257,7 +11337,7 @@ var options215 = []Option{
 	{Names: names{"--domainname"}, Value: Required},
 	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--env"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--expose"}, Value: Required},
 	{Names: names{"--gpus"}, Value: Required},
 	{Names: names{"--group-add"}, Value: Required},
@@ -11279,7 +11359,7 @@ var options215 = []Option{
 	{Names: names{"--isolation"}, Value: Required},
 	{Names: names{"--kernel-memory"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
-	{Names: names{"--label-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--label-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--link"}, Value: Required},
 	{Names: names{"--link-local-ip"}, Value: Required},
 	{Names: names{"--log-driver"}, Value: Required},
@@ -11327,7 +11407,7 @@ var options215 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options216 = []Option{
+var options222 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -11339,20 +11419,20 @@ var options216 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options217 = []Option{
+var options223 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options218 = []Option{
+var options224 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options219 = []Option{
+var options225 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options220 = []Option{
+var options226 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -11361,7 +11441,7 @@ var options220 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options221 = []Option{
+var options227 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -11372,23 +11452,23 @@ var options221 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options222 = []Option{
+var options228 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options223 = []Option{
+var options229 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options224 = []Option{
+var options230 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options225 = []Option{
+var options231 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11424,7 +11504,7 @@ var options225 = []Option{
 	{Names: names{"--domainname"}, Value: Required},
 	{Names: names{"--entrypoint"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--env"}, Value: Required},
-	{Names: names{"--env-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--expose"}, Value: Required},
 	{Names: names{"--gpus"}, Value: Required},
 	{Names: names{"--group-add"}, Value: Required},
@@ -11446,7 +11526,7 @@ var options225 = []Option{
 	{Names: names{"--isolation"}, Value: Required},
 	{Names: names{"--kernel-memory"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
-	{Names: names{"--label-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--label-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--link"}, Value: Required},
 	{Names: names{"--link-local-ip"}, Value: Required},
 	{Names: names{"--log-driver"}, Value: Required},
@@ -11495,22 +11575,22 @@ var options225 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options226 = []Option{
+var options232 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
-	{Names: names{"--checkpoint-dir"}, Value: Required},
+	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options227 = []Option{
+var options233 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options228 = []Option{
+var options234 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -11527,83 +11607,91 @@ var options228 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs229 = []Program{
+var subs235 = []Program{
 	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options188},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options199},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options214},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options215, Ends: true},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options203},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options220},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options221, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options216, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options217},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options218},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options219},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options221},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options220},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options221},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options222, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options223},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options224},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options225},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options227},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options226},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options227},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options222},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options221},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options224},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options228},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options227},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options230},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options223},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options224},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options225, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options226},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options227},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options223},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options229},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options230},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options231, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options232},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options233},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options229},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options228},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options234},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options230 = []Option{
+var options236 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options231 = []Option{
+var options237 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options232 = []Option{
+var options238 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options233 = []Option{
+var options239 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options234 = []Option{
+var options240 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs235 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options230},
-	{Name: "export", Style: Exact, Path: names{"context", "export"}},
-	{Name: "import", Style: Exact, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options231},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options232},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options232},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options233},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options233},
+var subs241 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options236, Apart: true},
+	{Name: "export", Style: Exact, Operands: Outputs, Skip: 1, Path: names{"context", "export"}},
+	{Name: "import", Style: Exact, Operands: Loads, Skip: 1, Path: names{"context", "import"}},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options237},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options238},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options238},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options239},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options239},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options234},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options240, Apart: true},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options236 = []Option{
+var options242 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options237 = []Option{
+var options243 = []Option{
+	{Names: names{"-f", "--files"}, Effect: EffWriteHere},
+	{Names: names{"-n", "--name"}},
+	{Names: names{"--new"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--filename"}, Value: Required, Effect: EffWrite},
+}
+
+var options244 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -11611,24 +11699,24 @@ var options237 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options238 = []Option{
+var options245 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options239 = []Option{
+var options246 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options240 = []Option{
-	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
+var options247 = []Option{
+	{Names: names{"-i", "--input"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options241 = []Option{
+var options248 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -11638,60 +11726,85 @@ var options241 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options242 = []Option{
+var options249 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options243 = []Option{
+var options250 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options244 = []Option{
+var options251 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options245 = []Option{
+var options252 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs246 = []Program{
-	{Name: "build", Style: Exact, Path: names{"image", "build"}, Options: options189},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options237},
-	{Name: "import", Style: Exact, Path: names{"image", "import"}, Options: options238},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options239},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options241},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options240},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options241},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options242},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options243},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options243},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options244},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options244},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options245},
+var subs253 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options189},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options244},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options245},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options246},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options248},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options247},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options248},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options249},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options250},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options250},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options251},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options251},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options252},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options247 = []Option{
+var options254 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options248 = []Option{
+var options255 = []Option{
+	{Names: names{"--annotation"}, Value: Required},
+	{Names: names{"--authfile"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--build"}},
+	{Names: names{"--cert-dir"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--configmap"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--context-dir"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--creds"}, Value: Required},
+	{Names: names{"--down"}},
+	{Names: names{"--force"}},
+	{Names: names{"--ip"}, Value: Required},
+	{Names: names{"--log-driver"}, Value: Required},
+	{Names: names{"--log-opt"}, Value: Required},
+	{Names: names{"--mac-address"}, Value: Required},
+	{Names: names{"--network"}, Value: Required},
+	{Names: names{"--publish"}, Value: Required},
+	{Names: names{"--quiet"}},
+	{Names: names{"--replace"}},
+	{Names: names{"--seccomp-profile-root"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--start"}},
+	{Names: names{"--tls-verify"}},
+	{Names: names{"--userns"}, Value: Required},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffWrite},
+}
+
+var options256 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options249 = []Option{
+var options257 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -11699,30 +11812,30 @@ var options249 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options250 = []Option{
+var options258 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options251 = []Option{
+var options259 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options252 = []Option{
+var options260 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs253 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options249},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options250},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options251},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options252},
+var subs261 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options257},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options258},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options259},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options260},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options254 = []Option{
+var options262 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -11732,7 +11845,7 @@ var options254 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options255 = []Option{
+var options263 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -11752,31 +11865,31 @@ var options255 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options256 = []Option{
+var options264 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options257 = []Option{
+var options265 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs258 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options254},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options255},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options233},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options256},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options257},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options257},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options222},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options233},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options233},
+var subs266 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options262},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options263},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options239},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options264},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options265},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options265},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options228},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options239},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options239},
 }
 
-var options259 = []Option{
+var options267 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -11784,82 +11897,88 @@ var options259 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options260 = []Option{
+var options268 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs261 = []Program{
+var subs269 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options211},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options212},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options217},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options218},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options259},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options233},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options260},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options267},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options239},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options268},
 }
 
-var options262 = []Option{
+var options270 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options263 = []Option{
+var options271 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options264 = []Option{
+var options272 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options265 = []Option{
+var options273 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options266 = []Option{
+var options274 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs267 = []Program{
-	{Name: "create", Style: Exact, Path: names{"plugin", "create"}, Options: options262},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options233},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options263},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options231},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options264},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options257},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options265},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options233},
-	{Name: "set", Style: Exact, Path: names{"plugin", "set"}},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options266},
+var subs275 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options270, Apart: true},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options239},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options271, Apart: true},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options237},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options272, Apart: true},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options265},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options273},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options239},
+	{Name: "set", Style: Exact, Path: names{"plugin", "set"}, Apart: true},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options274, Apart: true},
 }
 
-var options268 = []Option{
+var options276 = []Option{
+	{Names: names{"--infra-command"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--infra-conmon-pidfile"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--pod-id-file"}, Value: Required, Effect: EffWrite},
+}
+
+var options277 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options269 = []Option{
+var options278 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs270 = []Program{
-	{Name: "create", Style: Exact, Path: names{"secret", "create"}, Options: options269},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options211},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options212},
+var subs279 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options278},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options217},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options218},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options271 = []Option{
+var options280 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -11935,7 +12054,7 @@ var options271 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options272 = []Option{
+var options281 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -11947,16 +12066,16 @@ var options272 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options273 = []Option{
+var options282 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options274 = []Option{
+var options283 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options275 = []Option{
+var options284 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -12051,25 +12170,25 @@ var options275 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs276 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options271},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options211},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options272},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options212},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options259},
+var subs285 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options280},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options217},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options281},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options218},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options267},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options273},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options274},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options275},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options282},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options283},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options284},
 }
 
-var options277 = []Option{
-	{Names: names{"-c", "--compose-file"}, Value: Required},
+var options286 = []Option{
+	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options278 = []Option{
-	{Names: names{"-c", "--compose-file"}, Value: Required},
+var options287 = []Option{
+	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
 	{Names: names{"-q", "--quiet"}},
@@ -12077,22 +12196,30 @@ var options278 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options279 = []Option{
+var options288 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs280 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options277},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options278},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options279},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options259},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options274},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options212},
+var subs289 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options286},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options287},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options288},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options267},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options283},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options218},
 }
 
-var options281 = []Option{
-	{Names: names{"--ca-cert"}, Value: Required},
-	{Names: names{"--ca-key"}, Value: Required},
+var options290 = []Option{
+	{Names: names{"-a", "--attach"}},
+	{Names: names{"--checkpoint"}, Value: Required},
+	{Names: names{"--checkpoint-dir"}, Value: Required},
+	{Names: names{"--detach-keys"}, Value: Required},
+	{Names: names{"-i", "--interactive"}},
+}
+
+var options291 = []Option{
+	{Names: names{"--ca-cert"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--ca-key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--external-ca"}, Value: Required},
@@ -12100,7 +12227,7 @@ var options281 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options282 = []Option{
+var options292 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -12118,7 +12245,7 @@ var options282 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options283 = []Option{
+var options293 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -12126,12 +12253,12 @@ var options283 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options284 = []Option{
+var options294 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options285 = []Option{
+var options295 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -12141,63 +12268,85 @@ var options285 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs286 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options281},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options282},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options283},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options284},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options233},
+var subs296 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options291},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options292},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options293},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options294},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options239},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options284},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options285},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options294},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options295},
 }
 
-var options287 = []Option{
+var options297 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options288 = []Option{
+var options298 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs289 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options287},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options236},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options231},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options288},
+var subs299 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options297},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options242},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options237},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options298},
 }
 
-var options290 = []Option{
+var options300 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options291 = []Option{
+var options301 = []Option{
+	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
+}
+
+var options302 = []Option{
+	{Names: names{"--name"}, Value: Required},
+}
+
+var subs303 = []Program{
+	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options301, Here: true},
+	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options302},
+}
+
+var options304 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options292 = []Option{
+var options305 = []Option{
 	{Names: names{"--local"}},
 }
 
-var subs293 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options290},
-	{Name: "key", Style: Exact, Path: names{"trust", "key"}},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options291},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options292},
-	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}},
+var options306 = []Option{
+	{Names: names{"--key"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-f", "--force"}},
 }
 
-var options294 = []Option{
+var subs307 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options300},
+	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs303},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options304},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options305},
+	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options306},
+}
+
+var options308 = []Option{
+	{Names: names{"--rootless-netns"}},
+}
+
+var options309 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
 	{Names: names{"--label"}, Value: Required},
 	{Names: names{"--limit-bytes"}, Value: Required},
-	{Names: names{"-o", "--opt"}, Value: Required},
+	{Names: names{"-o", "--opt"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--required-bytes"}, Value: Required},
 	{Names: names{"--scope"}, Value: Required},
 	{Names: names{"--secret"}, Value: Required, Effect: EffUnproven},
@@ -12207,91 +12356,100 @@ var options294 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options295 = []Option{
+var options310 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options296 = []Option{
+var options311 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs297 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options294},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options231},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options295},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options295},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options242},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options233},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options233},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options296},
+var subs312 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options309},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options237},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options310},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options310},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options249},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options239},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options239},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options311},
 }
 
-var subs298 = []Program{
+var subs313 = []Program{
 	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options188},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options189},
+	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options189},
 	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs191},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options192, Subs: subs195},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs198},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options199},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options200, Subs: subs209, Inherit: true, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs213},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs229},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs235},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options214},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options215, Ends: true},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options192, Subs: subs198},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs202},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options203},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options204, Subs: subs215, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs219},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs235},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs241},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options220},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options221, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options236},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options216, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options217},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options237},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs246},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options241},
-	{Name: "import", Style: Exact, Path: names{"import"}, Options: options238},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options231},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options247},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options219},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options240},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options248},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options242},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options222, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options223},
+	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options243},
+	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options244},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs253},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options248},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options245},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options237},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options254},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options225},
+	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options255, Apart: true},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options247},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options256, Home: ".docker/config.json"},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options220},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs253},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs258},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs261},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options226},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs261},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs266},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs269},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs267},
+	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options255, Apart: true},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs275},
+	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options221},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options243},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options243},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options227},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options250},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options250},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options223},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options224},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options244},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options225, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options245},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options268},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs270},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs276},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs280},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options226},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options227},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options223},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs286},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs289},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options229},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options230},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options251},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options231, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options252},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options277},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs279},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs285},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs289},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options290},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options233},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options229},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs296},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs299},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs293},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs307},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options228},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options231},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs297},
+	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
+	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options308, Ends: true},
+	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options234},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options237},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs312},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options299 = []Option{
+var options314 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -12313,47 +12471,47 @@ var options299 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs300 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "bridge", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "convert", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options202, Workdir: true},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options208, Workdir: true},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options203, Workdir: true},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options204, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options205, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options207, Ends: true, Workdir: true},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options208, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options206, Workdir: true},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options201, Workdir: true},
+var subs315 = []Program{
+	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options206, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"config"}, Options: options206, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options207, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options208, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options209, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options210, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options211, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options213, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
 }
 
-var options301 = []Option{
+var options316 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -12393,7 +12551,7 @@ var options301 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options302 = []Option{
+var options317 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -12445,7 +12603,7 @@ var options302 = []Option{
 	{Names: names{"-7"}},
 }
 
-var options303 = []Option{
+var options318 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -12456,7 +12614,7 @@ var options303 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options304 = []Option{
+var options319 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -12470,7 +12628,7 @@ var options304 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options305 = []Option{
+var options320 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12492,7 +12650,7 @@ var options305 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options306 = []Option{
+var options321 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -12506,7 +12664,7 @@ var options306 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options307 = []Option{
+var options322 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12527,10 +12685,10 @@ var options307 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs308 = []Program{
+var subs323 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options305, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options320, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -12538,21 +12696,21 @@ var subs308 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options320, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options320, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options305, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options320, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options305, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options306, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options321, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options307, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options322, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -12560,7 +12718,7 @@ var subs308 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options309 = []Option{
+var options324 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12638,7 +12796,7 @@ var options309 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var options310 = []Option{
+var options325 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12657,7 +12815,7 @@ var options310 = []Option{
 	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options311 = []Option{
+var options326 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -12686,7 +12844,7 @@ var options311 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options312 = []Option{
+var options327 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -12700,14 +12858,14 @@ var options312 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options313 = []Option{
+var options328 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options314 = []Option{
+var options329 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12716,7 +12874,7 @@ var options314 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options315 = []Option{
+var options330 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12728,7 +12886,7 @@ var options315 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options316 = []Option{
+var options331 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12746,13 +12904,13 @@ var options316 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options317 = []Option{
+var options332 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options318 = []Option{
+var options333 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -12809,7 +12967,7 @@ var options318 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options319 = []Option{
+var options334 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -12866,13 +13024,13 @@ var options319 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options320 = []Option{
+var options335 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options321 = []Option{
+var options336 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -12880,7 +13038,7 @@ var options321 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options322 = []Option{
+var options337 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -12892,13 +13050,13 @@ var options322 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options323 = []Option{
+var options338 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options324 = []Option{
+var options339 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -12954,7 +13112,7 @@ var options324 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options325 = []Option{
+var options340 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -12964,7 +13122,7 @@ var options325 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options326 = []Option{
+var options341 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -12973,7 +13131,7 @@ var options326 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options327 = []Option{
+var options342 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -13034,7 +13192,7 @@ var options327 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options328 = []Option{
+var options343 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -13132,7 +13290,7 @@ var options328 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options329 = []Option{
+var options344 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -13166,7 +13324,7 @@ var options329 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options330 = []Option{
+var options345 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -13277,7 +13435,7 @@ var options330 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options331 = []Option{
+var options346 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -13296,7 +13454,7 @@ var options331 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options332 = []Option{
+var options347 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -13311,7 +13469,7 @@ var options332 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options333 = []Option{
+var options348 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -13322,7 +13480,7 @@ var options333 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options334 = []Option{
+var options349 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -13332,12 +13490,12 @@ var options334 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs335 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options334, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options334, Ends: true},
+var subs350 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options349, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options349, Ends: true},
 }
 
-var options336 = []Option{
+var options351 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -13345,7 +13503,7 @@ var options336 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options337 = []Option{
+var options352 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -13416,7 +13574,7 @@ var options337 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options338 = []Option{
+var options353 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -13432,7 +13590,7 @@ var options338 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options339 = []Option{
+var options354 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -13452,7 +13610,7 @@ var options339 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options340 = []Option{
+var options355 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -13486,7 +13644,7 @@ var options340 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options341 = []Option{
+var options356 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -13562,7 +13720,7 @@ var options341 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options342 = []Option{
+var options357 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -13685,7 +13843,7 @@ var options342 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options343 = []Option{
+var options358 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13729,7 +13887,7 @@ var options343 = []Option{
 	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options344 = []Option{
+var options359 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--no-promote"}},
 	{Names: names{"--promote"}},
@@ -13741,11 +13899,11 @@ var options344 = []Option{
 	{Names: names{"--ignore-file"}, Value: Required},
 }
 
-var subs345 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options344},
+var subs360 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options359},
 }
 
-var options346 = []Option{
+var options361 = []Option{
 	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--include-license"}},
@@ -13754,27 +13912,27 @@ var options346 = []Option{
 	{Names: names{"--lifetime"}, Value: Required},
 }
 
-var subs347 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options346, Apart: true},
+var subs362 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
 }
 
-var subs348 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options344},
+var subs363 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options359},
 }
 
-var subs349 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options346, Apart: true},
+var subs364 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
 }
 
-var options350 = []Option{
+var options365 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--tag"}, Value: Required},
 	{Names: names{"--no-source"}},
@@ -13791,11 +13949,11 @@ var options350 = []Option{
 	{Names: names{"--dir"}, Value: Required},
 }
 
-var subs351 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options350},
+var subs366 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options365},
 }
 
-var subs352 = []Program{
+var subs367 = []Program{
 	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
@@ -13803,7 +13961,7 @@ var subs352 = []Program{
 	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 }
 
-var options353 = []Option{
+var options368 = []Option{
 	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--compress"}},
 	{Names: names{"--port"}, Value: Required},
@@ -13832,7 +13990,7 @@ var options353 = []Option{
 	{Names: names{"--checksums-only"}},
 }
 
-var options354 = []Option{
+var options369 = []Option{
 	{Names: names{"--internal-ip"}},
 	{Names: names{"--tunnel-through-iap"}},
 	{Names: names{"--plain"}},
@@ -13842,49 +14000,49 @@ var options354 = []Option{
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
 }
 
-var subs355 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options353},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+var subs370 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options368},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
 }
 
-var subs356 = []Program{
+var subs371 = []Program{
 	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs357 = []Program{
+var subs372 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs358 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs357, Inherit: true},
+var subs373 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs372, Inherit: true},
 }
 
-var subs359 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options353},
+var subs374 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
 }
 
-var subs360 = []Program{
-	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs348, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs349, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs351, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs352, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs355, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs356, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs358, Inherit: true},
+var subs375 = []Program{
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs363, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs364, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs366, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs367, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs370, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs371, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs373, Inherit: true},
 	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
-	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs359, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs374, Inherit: true},
 }
 
-var subs361 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options350},
+var subs376 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options365},
 }
 
-var subs362 = []Program{
+var subs377 = []Program{
 	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
@@ -13892,47 +14050,47 @@ var subs362 = []Program{
 	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
 }
 
-var subs363 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options353},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options354, Ends: true, Apart: true},
+var subs378 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options368},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
 }
 
-var subs364 = []Program{
+var subs379 = []Program{
 	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs365 = []Program{
+var subs380 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs366 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs365, Inherit: true},
+var subs381 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs380, Inherit: true},
 }
 
-var subs367 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options353},
+var subs382 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
 }
 
-var subs368 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
-	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs345, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs347, Inherit: true},
-	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs361, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs362, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs363, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs364, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs366, Inherit: true},
-	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs360, Inherit: true},
-	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs367, Inherit: true},
+var subs383 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs360, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs362, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs376, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs377, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs378, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs379, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs381, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs382, Inherit: true},
 }
 
-var options369 = []Option{
+var options384 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -13964,13 +14122,13 @@ var options369 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options370 = []Option{
+var options385 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options371 = []Option{
+var options386 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -13995,68 +14153,68 @@ var options371 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs372 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+var subs387 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options371, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
 }
 
-var options373 = []Option{
+var options388 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options374 = []Option{
+var options389 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options375 = []Option{
+var options390 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-F", "--from-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--follow"}},
 	{Names: names{"-a", "--custom-agent"}, Value: Required},
 }
 
-var options376 = []Option{
+var options391 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"--log"}},
@@ -14066,30 +14224,30 @@ var options376 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs377 = []Program{
-	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options375, Apart: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options376, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options376, Special: "gh"},
+var subs392 = []Program{
+	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options390, Apart: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options391, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options391, Special: "gh"},
 }
 
-var options378 = []Option{
+var options393 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options379 = []Option{
+var options394 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs380 = []Program{
+var subs395 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options378, Apart: true, Special: "gh"},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options393, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options379, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options394, Special: "gh"},
 }
 
-var options381 = []Option{
+var options396 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -14107,7 +14265,7 @@ var options381 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options382 = []Option{
+var options397 = []Option{
 	{Names: names{"-d", "--digest-alg"}, Value: Required},
 	{Names: names{"--hostname"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14116,7 +14274,7 @@ var options382 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options383 = []Option{
+var options398 = []Option{
 	{Names: names{"-b", "--bundle"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--bundle-from-oci"}},
 	{Names: names{"--cert-identity"}, Value: Required},
@@ -14141,12 +14299,12 @@ var options383 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs384 = []Program{
-	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options382, Here: true, Special: "gh"},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options383, Special: "gh"},
+var subs399 = []Program{
+	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options397, Here: true, Special: "gh"},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options398, Special: "gh"},
 }
 
-var options385 = []Option{
+var options400 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -14157,37 +14315,37 @@ var options385 = []Option{
 	{Names: names{"--skip-ssh-key"}},
 }
 
-var options386 = []Option{
+var options401 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options387 = []Option{
+var options402 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options388 = []Option{
+var options403 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
 }
 
-var options389 = []Option{
+var options404 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs390 = []Program{
+var subs405 = []Program{
 	{Name: "git-credential", Style: Exact, Path: names{"auth", "git-credential"}, Apart: true, Special: "gh"},
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options385, Apart: true, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options386, Apart: true, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options387, Apart: true, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options386, Apart: true, Special: "gh", Home: ".gitconfig"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options388, Special: "gh"},
-	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options389, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options389, Apart: true, Special: "gh"},
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options400, Apart: true, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options401, Apart: true, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options402, Apart: true, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options401, Apart: true, Special: "gh", Home: ".gitconfig"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options403, Special: "gh"},
+	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options404, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options404, Apart: true, Special: "gh"},
 }
 
-var options391 = []Option{
+var options406 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -14196,12 +14354,12 @@ var options391 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options392 = []Option{
+var options407 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options393 = []Option{
+var options408 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -14212,26 +14370,26 @@ var options393 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs394 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options392, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options393, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options393, Special: "gh"},
+var subs409 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options407, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options408, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options408, Special: "gh"},
 }
 
-var options395 = []Option{
+var options410 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options396 = []Option{
+var options411 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 }
 
-var options397 = []Option{
+var options412 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -14243,7 +14401,7 @@ var options397 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options398 = []Option{
+var options413 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -14252,17 +14410,17 @@ var options398 = []Option{
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options399 = []Option{
+var options414 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options400 = []Option{
+var options415 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options401 = []Option{
+var options416 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14271,29 +14429,29 @@ var options401 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options402 = []Option{
+var options417 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options403 = []Option{
+var options418 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs404 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options400, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options400, Special: "gh"},
+var subs419 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options415, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options415, Special: "gh"},
 }
 
-var options405 = []Option{
+var options420 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--full"}, Effect: EffUnproven},
 }
 
-var options406 = []Option{
+var options421 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -14302,57 +14460,57 @@ var options406 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options407 = []Option{
+var options422 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs408 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options395, Special: "gh"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options396, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options397, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options398, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options399, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options400, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options401, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options402, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options403, Subs: subs404, Inherit: true, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options405, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options406, Ends: true, Apart: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options407, Special: "gh"},
+var subs423 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options410, Special: "gh"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options411, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options412, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options413, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options414, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options415, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options416, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options417, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options418, Subs: subs419, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options420, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options421, Ends: true, Apart: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options422, Special: "gh"},
 }
 
-var options409 = []Option{
+var options424 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options410 = []Option{
+var options425 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs411 = []Program{
+var subs426 = []Program{
 	{Name: "clear-cache", Style: Exact, Path: names{"config", "clear-cache"}, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options410, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options410, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options410, Special: "gh", Home: ".config/gh/config.yml"},
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options425, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options425, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options425, Special: "gh", Home: ".config/gh/config.yml"},
 }
 
-var options412 = []Option{
+var options427 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options413 = []Option{
+var options428 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options414 = []Option{
+var options429 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 	{Names: names{"--force"}},
 }
 
-var options415 = []Option{
+var options430 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -14364,78 +14522,78 @@ var options415 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options416 = []Option{
+var options431 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs417 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options412, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options413, Special: "gh"},
+var subs432 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options427, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options428, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Apart: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options414, Apart: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options429, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options415, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options416, Apart: true, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options430, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options431, Apart: true, Special: "gh"},
 }
 
-var options418 = []Option{
+var options433 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options419 = []Option{
+var options434 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-r", "--remove"}, Value: Required},
 }
 
-var options420 = []Option{
+var options435 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options421 = []Option{
+var options436 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs422 = []Program{
+var subs437 = []Program{
 	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options418, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options433, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options419, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options420, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options420, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options418, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options421, Special: "gh"},
+	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options434, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options435, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options435, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options433, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options436, Special: "gh"},
 }
 
-var options423 = []Option{
+var options438 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs424 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options423, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options291, Special: "gh"},
+var subs439 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options438, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options304, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options425 = []Option{
+var options440 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options426 = []Option{
+var options441 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -14443,7 +14601,7 @@ var options426 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options427 = []Option{
+var options442 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -14455,7 +14613,7 @@ var options427 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options428 = []Option{
+var options443 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -14463,7 +14621,7 @@ var options428 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options429 = []Option{
+var options444 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -14476,7 +14634,7 @@ var options429 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options430 = []Option{
+var options445 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -14492,21 +14650,21 @@ var options430 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options431 = []Option{
+var options446 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options432 = []Option{
+var options447 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options433 = []Option{
+var options448 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options434 = []Option{
+var options449 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14514,39 +14672,39 @@ var options434 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs435 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options425, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options426, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options427, Special: "gh"},
+var subs450 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options440, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options441, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options442, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options428, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options429, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options430, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options431, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options430, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options427, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options443, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options444, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options445, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options446, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options445, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options442, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options432, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options433, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options447, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options448, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options434, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options449, Special: "gh"},
 }
 
-var options436 = []Option{
+var options451 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options437 = []Option{
+var options452 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options438 = []Option{
+var options453 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14557,35 +14715,35 @@ var options438 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs439 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options233, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options436, Special: "gh"},
+var subs454 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options239, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options451, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options437, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options438, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options438, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options452, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options453, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options453, Special: "gh"},
 }
 
-var options440 = []Option{
+var options455 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options441 = []Option{
+var options456 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options442 = []Option{
+var options457 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options443 = []Option{
+var options458 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -14603,14 +14761,14 @@ var options443 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options444 = []Option{
+var options459 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options445 = []Option{
+var options460 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -14626,7 +14784,7 @@ var options445 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options446 = []Option{
+var options461 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -14643,7 +14801,7 @@ var options446 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options447 = []Option{
+var options462 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -14658,7 +14816,7 @@ var options447 = []Option{
 	{Names: names{"--auto"}},
 }
 
-var options448 = []Option{
+var options463 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -14666,36 +14824,36 @@ var options448 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options449 = []Option{
+var options464 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs450 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options440, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options441, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options442, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options440, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options426, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options443, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options444, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options445, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options446, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options431, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options446, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options447, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options443, Special: "gh"},
+var subs465 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options455, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options456, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options457, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options455, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options441, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options458, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options459, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options460, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options461, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options446, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options461, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options462, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options458, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options432, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options448, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options449, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options447, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options463, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options464, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options434, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options449, Special: "gh"},
 }
 
-var options451 = []Option{
+var options466 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -14727,29 +14885,29 @@ var options451 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs452 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options451, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options451, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options451, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options451, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options451, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options451, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options451, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options451, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options451, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options451, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options451, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options451, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options451, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options451, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options451, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options451, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options451, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options451, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options451, Special: "gh"},
+var subs467 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options466, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options466, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options466, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options466, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options466, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options466, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options466, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options466, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options466, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options466, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options466, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options466, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options466, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options466, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options466, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options466, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options466, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options466, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options466, Special: "gh"},
 }
 
-var options453 = []Option{
+var options468 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -14765,12 +14923,12 @@ var options453 = []Option{
 	{Names: names{"--notes-from-tag"}},
 }
 
-var options454 = []Option{
+var options469 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options455 = []Option{
+var options470 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -14779,7 +14937,7 @@ var options455 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options456 = []Option{
+var options471 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -14791,38 +14949,38 @@ var options456 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options457 = []Option{
+var options472 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options458 = []Option{
+var options473 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs459 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options453, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options454, Special: "gh"},
-	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options291, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options455, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options456, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options457, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options457, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options453, Special: "gh"},
-	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options378, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options458, Special: "gh"},
+var subs474 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options468, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options469, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options304, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options470, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options471, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options472, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options472, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options468, Special: "gh"},
+	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options393, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options473, Special: "gh"},
 }
 
-var options460 = []Option{
+var options475 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 	{Names: names{"--no-upstream"}},
 }
 
-var options461 = []Option{
+var options476 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -14842,22 +15000,22 @@ var options461 = []Option{
 	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options462 = []Option{
+var options477 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options463 = []Option{
+var options478 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs464 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options463, Special: "gh"},
+var subs479 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options478, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
 }
 
-var options465 = []Option{
+var options480 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -14878,7 +15036,7 @@ var options465 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options466 = []Option{
+var options481 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -14887,7 +15045,7 @@ var options466 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options467 = []Option{
+var options482 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14901,23 +15059,23 @@ var options467 = []Option{
 	{Names: names{"--fork"}},
 }
 
-var options468 = []Option{
+var options483 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options469 = []Option{
+var options484 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options470 = []Option{
+var options485 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options471 = []Option{
+var options486 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14925,24 +15083,24 @@ var options471 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs472 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options291, Special: "gh"},
-	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options460, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options461, Special: "gh"},
+var subs487 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options304, Special: "gh"},
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options475, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options476, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options462, Subs: subs464, Inherit: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options465, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options466, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options467, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options467, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options461, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options468, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options469, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options470, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options471, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options477, Subs: subs479, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options480, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options481, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options482, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options482, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options476, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options483, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options484, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options485, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options486, Special: "gh"},
 }
 
-var options473 = []Option{
+var options488 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -14950,13 +15108,13 @@ var options473 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options474 = []Option{
+var options489 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options475 = []Option{
+var options490 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14966,13 +15124,13 @@ var options475 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options476 = []Option{
+var options491 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options477 = []Option{
+var options492 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -14984,22 +15142,22 @@ var options477 = []Option{
 	{Names: names{"--log"}},
 }
 
-var options478 = []Option{
+var options493 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs479 = []Program{
+var subs494 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options474, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options475, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options475, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options476, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options477, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options478, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options489, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options490, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options490, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options491, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options492, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options493, Special: "gh"},
 }
 
-var options480 = []Option{
+var options495 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -15024,7 +15182,7 @@ var options480 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options481 = []Option{
+var options496 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -15063,7 +15221,7 @@ var options481 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options482 = []Option{
+var options497 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -15110,7 +15268,7 @@ var options482 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options483 = []Option{
+var options498 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -15137,21 +15295,21 @@ var options483 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs484 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options480, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options481, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options482, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options483, Special: "gh"},
+var subs499 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options495, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options496, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options497, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options498, Special: "gh"},
 }
 
-var options485 = []Option{
+var options500 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options486 = []Option{
+var options501 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -15163,36 +15321,36 @@ var options486 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs487 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options485, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options485, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options485, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options485, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options486, Special: "gh"},
+var subs502 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options500, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options500, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options500, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options500, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options501, Special: "gh"},
 }
 
-var options488 = []Option{
+var options503 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs489 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options488, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options291, Special: "gh"},
+var subs504 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options503, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options304, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options490 = []Option{
+var options505 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options491 = []Option{
+var options506 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options492 = []Option{
+var options507 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -15200,7 +15358,7 @@ var options492 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options493 = []Option{
+var options508 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
@@ -15209,84 +15367,84 @@ var options493 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs494 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options491, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options492, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options491, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options493, Special: "gh"},
+var subs509 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options506, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options506, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options508, Special: "gh"},
 }
 
-var options495 = []Option{
+var options510 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options496 = []Option{
+var options511 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options497 = []Option{
+var options512 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs498 = []Program{
+var subs513 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options495, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options495, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options496, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options497, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options510, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options510, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options511, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options512, Special: "gh"},
 }
 
-var subs499 = []Program{
-	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
-	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
-	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
-	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs377, Inherit: true, Special: "gh"},
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs380, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options381, Special: "gh"},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs384, Special: "gh"},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs384, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs390, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options391, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs394, Inherit: true, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs408, Inherit: true, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options409, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs411, Special: "gh"},
+var subs514 = []Program{
+	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
+	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
+	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
+	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs395, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options396, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs399, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs399, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs405, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options406, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs409, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs423, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options424, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs426, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Apart: true, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs408, Inherit: true, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs417, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs422, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs424, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs435, Inherit: true, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs439, Inherit: true, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs423, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs437, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs439, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs450, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs454, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs450, Inherit: true, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs465, Inherit: true, Special: "gh"},
 	{Name: "preview", Style: Exact, Path: names{"preview"}, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs452, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs459, Inherit: true, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs472, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options473, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options473, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs479, Inherit: true, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs484, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs487, Inherit: true, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs489, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options490, Special: "gh"},
-	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs494, Inherit: true, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs498, Inherit: true, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs467, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs474, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs487, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options488, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options488, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs494, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs499, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs502, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs504, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options505, Special: "gh"},
+	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs509, Inherit: true, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs513, Inherit: true, Special: "gh"},
 }
 
-var options500 = []Option{
+var options515 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -15315,7 +15473,7 @@ var options500 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options501 = []Option{
+var options516 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -15337,7 +15495,7 @@ var options501 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options502 = []Option{
+var options517 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -15378,7 +15536,7 @@ var options502 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options503 = []Option{
+var options518 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -15405,7 +15563,7 @@ var options503 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options504 = []Option{
+var options519 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -15437,7 +15595,7 @@ var options504 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options505 = []Option{
+var options520 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -15450,14 +15608,14 @@ var options505 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options506 = []Option{
+var options521 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs507 = []Program{
+var subs522 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -15469,13 +15627,13 @@ var subs507 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options506, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options521, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options508 = []Option{
+var options523 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -15510,7 +15668,7 @@ var options508 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options509 = []Option{
+var options524 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -15548,13 +15706,13 @@ var options509 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options510 = []Option{
+var options525 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options511 = []Option{
+var options526 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -15562,19 +15720,19 @@ var options511 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options512 = []Option{
+var options527 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs513 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options511, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options512, Workdir: true, Special: "git"},
+var subs528 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
 }
 
-var options514 = []Option{
+var options529 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -15595,7 +15753,7 @@ var options514 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options515 = []Option{
+var options530 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
@@ -15615,7 +15773,7 @@ var options515 = []Option{
 	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options516 = []Option{
+var options531 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -15624,7 +15782,7 @@ var options516 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options517 = []Option{
+var options532 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -15649,7 +15807,7 @@ var options517 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options518 = []Option{
+var options533 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -15663,11 +15821,11 @@ var options518 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options519 = []Option{
+var options534 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options520 = []Option{
+var options535 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -15691,7 +15849,7 @@ var options520 = []Option{
 	{Names: names{"--reference"}},
 }
 
-var options521 = []Option{
+var options536 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -15702,7 +15860,7 @@ var options521 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options522 = []Option{
+var options537 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -15747,7 +15905,7 @@ var options522 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options523 = []Option{
+var options538 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -15790,7 +15948,7 @@ var options523 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options524 = []Option{
+var options539 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -15807,7 +15965,7 @@ var options524 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options525 = []Option{
+var options540 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -15815,7 +15973,7 @@ var options525 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options526 = []Option{
+var options541 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -15854,7 +16012,7 @@ var options526 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options527 = []Option{
+var options542 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15862,7 +16020,7 @@ var options527 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options528 = []Option{
+var options543 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15877,7 +16035,7 @@ var options528 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options529 = []Option{
+var options544 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -15891,30 +16049,30 @@ var options529 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs530 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options527, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options528, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options529, Workdir: true, Special: "git"},
+var subs545 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options542, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
 }
 
-var options531 = []Option{
+var options546 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options532 = []Option{
+var options547 = []Option{
 	{Names: names{"--file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--socket"}, Value: Required},
 }
 
-var options533 = []Option{
+var options548 = []Option{
 	{Names: names{"--strict-paths"}},
 	{Names: names{"--base-path"}, Value: Required},
 	{Names: names{"--base-path-relaxed"}},
@@ -15944,7 +16102,7 @@ var options533 = []Option{
 	{Names: names{"--access-hook"}, Value: Required, Effect: EffProgram},
 }
 
-var options534 = []Option{
+var options549 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -15961,13 +16119,13 @@ var options534 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options535 = []Option{
+var options550 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options536 = []Option{
+var options551 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -15978,7 +16136,7 @@ var options536 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options537 = []Option{
+var options552 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -16079,7 +16237,7 @@ var options537 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options538 = []Option{
+var options553 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -16114,7 +16272,7 @@ var options538 = []Option{
 	{Names: names{"--show-signature"}},
 }
 
-var options539 = []Option{
+var options554 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -16131,7 +16289,7 @@ var options539 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options540 = []Option{
+var options555 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -16151,7 +16309,7 @@ var options540 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options541 = []Option{
+var options556 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--quiet"}},
 	{Names: names{"--stats"}},
@@ -16173,7 +16331,7 @@ var options541 = []Option{
 	{Names: names{"--max-pack-size"}, Value: Required},
 }
 
-var options542 = []Option{
+var options557 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -16221,7 +16379,7 @@ var options542 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options543 = []Option{
+var options558 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16240,7 +16398,7 @@ var options543 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options544 = []Option{
+var options559 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -16257,7 +16415,7 @@ var options544 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options545 = []Option{
+var options560 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -16294,7 +16452,7 @@ var options545 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options546 = []Option{
+var options561 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -16304,7 +16462,7 @@ var options546 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options547 = []Option{
+var options562 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -16323,12 +16481,12 @@ var options547 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options548 = []Option{
+var options563 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options549 = []Option{
+var options564 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -16379,7 +16537,7 @@ var options549 = []Option{
 	{Names: names{"--no-base"}},
 }
 
-var options550 = []Option{
+var options565 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -16499,7 +16657,7 @@ var options550 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options551 = []Option{
+var options566 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -16517,7 +16675,7 @@ var options551 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options552 = []Option{
+var options567 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -16528,7 +16686,7 @@ var options552 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options553 = []Option{
+var options568 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -16578,7 +16736,7 @@ var options553 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options554 = []Option{
+var options569 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -16588,7 +16746,7 @@ var options554 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options555 = []Option{
+var options570 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -16602,12 +16760,12 @@ var options555 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options556 = []Option{
+var options571 = []Option{
 	{Names: names{"--ignore-missing"}},
 	{Names: names{"--to-stdin"}, Value: Required, Effect: EffRead},
 }
 
-var options557 = []Option{
+var options572 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -16626,7 +16784,7 @@ var options557 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options558 = []Option{
+var options573 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -16637,7 +16795,7 @@ var options558 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options559 = []Option{
+var options574 = []Option{
 	{Names: names{"-l", "--local"}},
 	{Names: names{"-d", "--httpd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-m", "--module-path"}, Value: Required, Effect: EffProgram},
@@ -16648,7 +16806,7 @@ var options559 = []Option{
 	{Names: names{"--restart"}},
 }
 
-var options560 = []Option{
+var options575 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -16662,7 +16820,7 @@ var options560 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options561 = []Option{
+var options576 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -16672,7 +16830,7 @@ var options561 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options562 = []Option{
+var options577 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -16703,7 +16861,7 @@ var options562 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options563 = []Option{
+var options578 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -16716,7 +16874,7 @@ var options563 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options564 = []Option{
+var options579 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -16730,7 +16888,7 @@ var options564 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options565 = []Option{
+var options580 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -16742,7 +16900,7 @@ var options565 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options566 = []Option{
+var options581 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -16751,7 +16909,7 @@ var options566 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options567 = []Option{
+var options582 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -16759,7 +16917,7 @@ var options567 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options568 = []Option{
+var options583 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -16768,22 +16926,22 @@ var options568 = []Option{
 	{Names: names{"--no-detach"}},
 }
 
-var options569 = []Option{
+var options584 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 	{Names: names{"--config-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--force"}},
 }
 
-var subs570 = []Program{
-	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options568, Workdir: true, Special: "git"},
-	{Name: "register", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
-	{Name: "run", Path: names{"maintenance", "run"}, Options: options568, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
-	{Name: "stop", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
-	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options569, Workdir: true, Apart: true, Special: "git"},
+var subs585 = []Program{
+	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options583, Workdir: true, Special: "git"},
+	{Name: "register", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
+	{Name: "run", Path: names{"maintenance", "run"}, Options: options583, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
+	{Name: "stop", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
+	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
 }
 
-var options571 = []Option{
+var options586 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16816,7 +16974,7 @@ var options571 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options572 = []Option{
+var options587 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -16824,7 +16982,7 @@ var options572 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options573 = []Option{
+var options588 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -16838,12 +16996,12 @@ var options573 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options574 = []Option{
+var options589 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-q"}},
 }
 
-var options575 = []Option{
+var options590 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -16851,7 +17009,7 @@ var options575 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options576 = []Option{
+var options591 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -16861,14 +17019,14 @@ var options576 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options577 = []Option{
+var options592 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options578 = []Option{
+var options593 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -16880,7 +17038,7 @@ var options578 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options579 = []Option{
+var options594 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -16904,7 +17062,7 @@ var options579 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options580 = []Option{
+var options595 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -16951,7 +17109,7 @@ var options580 = []Option{
 	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options581 = []Option{
+var options596 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -17008,7 +17166,7 @@ var options581 = []Option{
 	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options582 = []Option{
+var options597 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -17043,7 +17201,7 @@ var options582 = []Option{
 	{Names: names{"--no-force-with-lease"}},
 }
 
-var options583 = []Option{
+var options598 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -17052,7 +17210,7 @@ var options583 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options584 = []Option{
+var options599 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -17070,7 +17228,7 @@ var options584 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options585 = []Option{
+var options600 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -17117,7 +17275,7 @@ var options585 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options586 = []Option{
+var options601 = []Option{
 	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--updateref"}, Effect: EffUnproven},
@@ -17127,7 +17285,7 @@ var options586 = []Option{
 	{Names: names{"--verbose"}, Effect: EffUnproven},
 }
 
-var options587 = []Option{
+var options602 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -17139,19 +17297,19 @@ var options587 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs588 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options587, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options587, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
+var subs603 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options602, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options602, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
 }
 
-var options589 = []Option{
+var options604 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options590 = []Option{
+var options605 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -17160,7 +17318,7 @@ var options590 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options591 = []Option{
+var options606 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -17173,21 +17331,21 @@ var options591 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs592 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options590, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options591, Workdir: true, Special: "git"},
+var subs607 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options605, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
 }
 
-var options593 = []Option{
+var options608 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -17198,7 +17356,7 @@ var options593 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options594 = []Option{
+var options609 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -17212,7 +17370,7 @@ var options594 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options595 = []Option{
+var options610 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -17229,7 +17387,7 @@ var options595 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options596 = []Option{
+var options611 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -17249,7 +17407,7 @@ var options596 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options597 = []Option{
+var options612 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -17304,7 +17462,7 @@ var options597 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options598 = []Option{
+var options613 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -17316,7 +17474,7 @@ var options598 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options599 = []Option{
+var options614 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -17341,7 +17499,7 @@ var options599 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options600 = []Option{
+var options615 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -17355,11 +17513,11 @@ var options600 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options601 = []Option{
+var options616 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options602 = []Option{
+var options617 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -17370,14 +17528,14 @@ var options602 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options603 = []Option{
+var options618 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--standard-notes"}, Value: Optional},
 	{Names: names{"--no-standard-notes"}},
 	{Names: names{"-t"}},
 }
 
-var options604 = []Option{
+var options619 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -17396,7 +17554,7 @@ var options604 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options605 = []Option{
+var options620 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -17407,7 +17565,7 @@ var options605 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options606 = []Option{
+var options621 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -17419,7 +17577,7 @@ var options606 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options607 = []Option{
+var options622 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -17435,17 +17593,17 @@ var options607 = []Option{
 	{Names: names{"--index"}},
 }
 
-var options608 = []Option{
+var options623 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options609 = []Option{
+var options624 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options610 = []Option{
+var options625 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -17458,23 +17616,23 @@ var options610 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var subs611 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options608, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options609, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options608, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options610, Workdir: true, Special: "git"},
+var subs626 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options623, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options623, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
 }
 
-var options612 = []Option{
+var options627 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -17494,7 +17652,7 @@ var options612 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options613 = []Option{
+var options628 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--progress"}, Effect: EffUnproven},
@@ -17526,7 +17684,7 @@ var options613 = []Option{
 	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options614 = []Option{
+var options629 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -17537,12 +17695,12 @@ var options614 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options615 = []Option{
+var options630 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options616 = []Option{
+var options631 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -17570,21 +17728,21 @@ var options616 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs617 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options614, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options615, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options616, Workdir: true, Special: "git"},
+var subs632 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options629, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options630, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
 }
 
-var options618 = []Option{
+var options633 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -17601,7 +17759,7 @@ var options618 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options619 = []Option{
+var options634 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -17609,7 +17767,7 @@ var options619 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options620 = []Option{
+var options635 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -17638,7 +17796,7 @@ var options620 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options621 = []Option{
+var options636 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -17646,7 +17804,7 @@ var options621 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options622 = []Option{
+var options637 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -17682,30 +17840,30 @@ var options622 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options623 = []Option{
+var options638 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options624 = []Option{
+var options639 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options625 = []Option{
+var options640 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options626 = []Option{
+var options641 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options627 = []Option{
+var options642 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffUnproven},
 }
 
-var options628 = []Option{
+var options643 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -17724,136 +17882,136 @@ var options628 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options629 = []Option{
+var options644 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options630 = []Option{
+var options645 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs631 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options628, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options233, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options233, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options630, Workdir: true, Special: "git"},
+var subs646 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options644, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options239, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options239, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
 }
 
-var options632 = []Option{
+var options647 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs633 = []Program{
+var subs648 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options502, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options517, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options503, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options504, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options518, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options519, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options505, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options520, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs507, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs522, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options508, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options509, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options510, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs513, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options514, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options517, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options519, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options523, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options524, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options525, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs528, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options529, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options531, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options533, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options535, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options521, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options536, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options522, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options524, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options525, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options526, Subs: subs530, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options531, Safe: true, Workdir: true, Special: "git"},
-	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options532, Workdir: true, Apart: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options537, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options558, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options538, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options539, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options540, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options541, Subs: subs545, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options546, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
 	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "daemon", Path: names{"daemon"}, Options: options533, Workdir: true, Apart: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options535, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options536, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options538, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options539, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
+	{Name: "daemon", Path: names{"daemon"}, Options: options548, Workdir: true, Apart: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options549, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options550, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options551, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options554, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options540, Workdir: true, Special: "git"},
-	{Name: "fast-import", Path: names{"fast-import"}, Options: options541, Workdir: true, Apart: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options542, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options545, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options555, Workdir: true, Special: "git"},
+	{Name: "fast-import", Path: names{"fast-import"}, Options: options556, Workdir: true, Apart: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options557, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options558, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options559, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options560, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options546, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options547, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options548, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options549, Shared: [][]Option{options550, options537}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options551, Workdir: true, Special: "git"},
-	{Name: "fsck-objects", Path: names{"fsck"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options561, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options562, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options563, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options564, Shared: [][]Option{options565, options552}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options566, Workdir: true, Special: "git"},
+	{Name: "fsck-objects", Path: names{"fsck"}, Options: options566, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options552, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options567, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options553, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options568, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options554, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options555, Workdir: true, Special: "git"},
-	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options556, Workdir: true, Apart: true, Special: "git"},
+	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options569, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options570, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options571, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options557, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options558, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options558, Workdir: true, Special: "git"},
-	{Name: "instaweb", Path: names{"instaweb"}, Options: options559, Workdir: true, Apart: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options560, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options572, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options573, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options573, Workdir: true, Special: "git"},
+	{Name: "instaweb", Path: names{"instaweb"}, Options: options574, Workdir: true, Apart: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options575, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options561, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options562, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options563, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options564, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options565, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options566, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options567, Subs: subs570, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options571, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options572, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options573, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options574, Ends: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options576, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options577, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options578, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options579, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options580, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options581, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options582, Subs: subs585, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options586, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options587, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options588, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options589, Ends: true, Workdir: true, Special: "git"},
 	{Name: "merge-octopus", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "merge-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
@@ -17862,99 +18020,99 @@ var subs633 = []Program{
 	{Name: "merge-recursive-theirs", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-resolve", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-subtree", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options575, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options576, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options590, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options591, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options577, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options578, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options579, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options592, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options593, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options594, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options580, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options595, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pickaxe", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options581, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options582, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options596, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options597, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options583, Shared: [][]Option{options537}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options584, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options585, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options586, Shared: [][]Option{options550, options537}, Subs: subs588, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options598, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options599, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options600, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options601, Shared: [][]Option{options565, options552}, Subs: subs603, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options589, Subs: subs592, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options604, Subs: subs607, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options593, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options608, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Path: names{"request-pull"}, Options: options6, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options594, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options595, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options596, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options597, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options520, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options598, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options609, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options610, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options611, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options612, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options535, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options613, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options599, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options600, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options615, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shell", Path: names{"shell"}, Options: options601, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options602, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options603, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options604, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shell", Path: names{"shell"}, Options: options616, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options617, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options618, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options619, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options605, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options501, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options620, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options621, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options607, Subs: subs611, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options612, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options515, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options613, Subs: subs617, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options622, Subs: subs626, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options627, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options628, Subs: subs632, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options618, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options619, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options620, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options633, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options634, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options635, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options621, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options622, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options623, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options636, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options637, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options638, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options625, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options640, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options625, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options626, Safe: true, Workdir: true, Special: "git"},
-	{Name: "web--browse", Path: names{"web--browse"}, Options: options627, Workdir: true, Apart: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options561, Shared: [][]Option{options550, options537}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs631, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options640, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options641, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Path: names{"web--browse"}, Options: options642, Workdir: true, Apart: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options576, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs646, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options647, Workdir: true, Special: "git"},
 }
 
-var options634 = []Option{
+var options649 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options635 = []Option{
+var options650 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options636 = []Option{
+var options651 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -17989,7 +18147,7 @@ var options636 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options637 = []Option{
+var options652 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -17998,7 +18156,7 @@ var options637 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options638 = []Option{
+var options653 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -18008,37 +18166,37 @@ var options638 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options639 = []Option{
+var options654 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options640 = []Option{
+var options655 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options641 = []Option{
+var options656 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options642 = []Option{
+var options657 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options643 = []Option{
+var options658 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options644 = []Option{
+var options659 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -18054,7 +18212,7 @@ var options644 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options645 = []Option{
+var options660 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -18077,7 +18235,7 @@ var options645 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options646 = []Option{
+var options661 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -18093,29 +18251,29 @@ var options646 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs647 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options645, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options646, Workdir: true, Special: "go"},
+var subs662 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options660, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
 }
 
-var options648 = []Option{
+var options663 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options649 = []Option{
+var options664 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options650 = []Option{
+var options665 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -18165,13 +18323,13 @@ var options650 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options651 = []Option{
+var options666 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options652 = []Option{
+var options667 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -18181,7 +18339,7 @@ var options652 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options653 = []Option{
+var options668 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -18224,7 +18382,7 @@ var options653 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs654 = []Program{
+var subs669 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -18232,7 +18390,7 @@ var subs654 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options652, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options667, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -18240,20 +18398,20 @@ var subs654 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options653, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options668, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options655 = []Option{
+var options670 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options656 = []Option{
+var options671 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -18262,7 +18420,7 @@ var options656 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options657 = []Option{
+var options672 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -18280,39 +18438,39 @@ var options657 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs658 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options657, Workdir: true, Special: "go"},
+var subs673 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
 }
 
-var subs659 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options635, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options637, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options638, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options639, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options640, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options641, Workdir: true, Special: "go"},
+var subs674 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options650, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options653, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options654, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options655, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options656, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options642, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options643, Shared: [][]Option{options636}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options643, Shared: [][]Option{options636}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options644, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs647, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options648, Shared: [][]Option{options636}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options657, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options658, Shared: [][]Option{options651}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options658, Shared: [][]Option{options651}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options659, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs662, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options663, Shared: [][]Option{options651}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options649, Shared: [][]Option{options636, options650}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options651, Subs: subs654, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options655, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options656, Shared: [][]Option{options636}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs658, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options664, Shared: [][]Option{options651, options665}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options666, Subs: subs669, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options671, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs673, Workdir: true, Special: "go"},
 }
 
-var options660 = []Option{
+var options675 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -18334,7 +18492,7 @@ var options660 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options661 = []Option{
+var options676 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -18347,14 +18505,14 @@ var options661 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options662 = []Option{
+var options677 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options663 = []Option{
+var options678 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -18362,7 +18520,7 @@ var options663 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options664 = []Option{
+var options679 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -18420,21 +18578,21 @@ var options664 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs665 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options662, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options664, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options663, Workdir: true},
+var subs680 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options677, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options679, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
 }
 
-var options666 = []Option{
+var options681 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -18485,7 +18643,7 @@ var options666 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options667 = []Option{
+var options682 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -18544,7 +18702,7 @@ var options667 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options668 = []Option{
+var options683 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -18599,7 +18757,7 @@ var options668 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options669 = []Option{
+var options684 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -18625,7 +18783,7 @@ var options669 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options670 = []Option{
+var options685 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-DD"}},
 	{Names: names{"-h"}, Value: Required},
@@ -18636,7 +18794,7 @@ var options670 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options671 = []Option{
+var options686 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -18644,7 +18802,7 @@ var options671 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options672 = []Option{
+var options687 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -18671,14 +18829,14 @@ var options672 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs673 = []Program{
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options671, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options672},
+var subs688 = []Program{
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options686, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
 }
 
-var options674 = []Option{
+var options689 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -18690,7 +18848,7 @@ var options674 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options675 = []Option{
+var options690 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -18737,7 +18895,7 @@ var options675 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options676 = []Option{
+var options691 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -18773,7 +18931,7 @@ var options676 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options677 = []Option{
+var options692 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -18781,7 +18939,7 @@ var options677 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options678 = []Option{
+var options693 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -18790,7 +18948,7 @@ var options678 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options679 = []Option{
+var options694 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -18811,23 +18969,33 @@ var options679 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options680 = []Option{
+var options695 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-u", "--dependency-update"}},
-	{Names: names{"--app-version"}, Value: Required},
-	{Names: names{"--version"}, Value: Required},
-	{Names: names{"--sign"}},
-	{Names: names{"--key"}, Value: Required},
-	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
-	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--username"}, Value: Required},
-	{Names: names{"--password"}, Value: Required},
-	{Names: names{"--force-update"}},
-	{Names: names{"--skip-refresh"}},
 }
 
-var options681 = []Option{
+var options696 = []Option{
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--skip-refresh"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--max-col-width"}, Value: Required},
+}
+
+var subs697 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+}
+
+var options698 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -18840,13 +19008,13 @@ var options681 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options682 = []Option{
-	{Names: names{"-f", "--values"}, Value: Required, Effect: EffInput},
+var options699 = []Option{
+	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
 	{Names: names{"--set-json"}, Value: Required},
 	{Names: names{"--set-literal"}, Value: Required},
-	{Names: names{"--set-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--set-file"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--repo"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--username"}, Value: Required},
@@ -18896,7 +19064,7 @@ var options682 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options683 = []Option{
+var options700 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -18932,14 +19100,97 @@ var options683 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options684 = []Option{
+var options701 = []Option{
+	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-u", "--dependency-update"}},
+	{Names: names{"--app-version"}, Value: Required},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--sign"}},
+	{Names: names{"--key"}, Value: Required},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+}
+
+var options702 = []Option{
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--verify"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+}
+
+var options703 = []Option{
+	{Names: names{"--type"}, Value: Required},
+}
+
+var subs704 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+}
+
+var options705 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options685 = []Option{
+var options706 = []Option{
+	{Names: names{"--username", "-u"}, Value: Required},
+	{Names: names{"--password", "-p"}, Value: Required},
+	{Names: names{"--password-stdin"}},
+	{Names: names{"--force-update"}},
+	{Names: names{"--insecure"}},
+	{Names: names{"--plain-http"}},
+	{Names: names{"--ca-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--cert-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--key-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--insecure-skip-tls-verify"}},
+	{Names: names{"--no-update"}},
+	{Names: names{"--pass-credentials"}},
+	{Names: names{"--allow-deprecated-repos"}},
+	{Names: names{"--merge"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--url"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options707 = []Option{
+	{Names: names{"--keep-history"}},
+	{Names: names{"--recreate-pods"}},
+	{Names: names{"--cascade"}, Value: Required},
+	{Names: names{"--ignore-not-found"}},
+	{Names: names{"--logs"}},
+	{Names: names{"--filter"}, Value: Required},
+}
+
+var options708 = []Option{
+	{Names: names{"--jsonpath"}, Value: Required},
+}
+
+var subs709 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+}
+
+var options710 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -18951,51 +19202,51 @@ var options685 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs686 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "del", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "delete", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "fetch", Style: Exact, Path: names{"pull"}, Options: options684, Shared: [][]Option{options682}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "inspect", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "package", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options684, Shared: [][]Option{options682}, Here: true},
-	{Name: "push", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options680},
-	{Name: "rollback", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "show", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "template", Style: Exact, Path: names{"template"}, Options: options685, Shared: [][]Option{options682}},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "un", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options681, Shared: [][]Option{options682}},
-	{Name: "verify", Style: Exact, Path: names{"list"}, Options: options683},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options683},
+var subs711 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options695},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options705, Shared: [][]Option{options699}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options699}, Subs: subs709, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs704},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options705, Shared: [][]Option{options699}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options706, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options706, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options699}, Subs: subs709, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options700},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options710, Shared: [][]Option{options699}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options700},
 }
 
-var options687 = []Option{
+var options712 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options688 = []Option{
+var options713 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -19012,7 +19263,7 @@ var options688 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options689 = []Option{
+var options714 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -19023,7 +19274,7 @@ var options689 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options690 = []Option{
+var options715 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -19048,7 +19299,7 @@ var options690 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options691 = []Option{
+var options716 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -19063,7 +19314,7 @@ var options691 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options692 = []Option{
+var options717 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -19118,7 +19369,7 @@ var options692 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options693 = []Option{
+var options718 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -19153,7 +19404,7 @@ var options693 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options694 = []Option{
+var options719 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -19164,7 +19415,7 @@ var options694 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options695 = []Option{
+var options720 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -19196,7 +19447,7 @@ var options695 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options696 = []Option{
+var options721 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -19208,7 +19459,7 @@ var options696 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options697 = []Option{
+var options722 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -19219,7 +19470,7 @@ var options697 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options698 = []Option{
+var options723 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -19252,7 +19503,7 @@ var options698 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options699 = []Option{
+var options724 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -19274,7 +19525,7 @@ var options699 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options700 = []Option{
+var options725 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -19285,7 +19536,7 @@ var options700 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options701 = []Option{
+var options726 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -19315,18 +19566,18 @@ var options701 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options702 = []Option{
+var options727 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs703 = []Program{
+var subs728 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options702, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -19337,11 +19588,11 @@ var subs703 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs704 = []Program{
+var subs729 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs705 = []Program{
+var subs730 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -19356,7 +19607,7 @@ var subs705 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs703},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs728},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -19365,11 +19616,11 @@ var subs705 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs704},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs729},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options706 = []Option{
+var options731 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -19390,7 +19641,7 @@ var options706 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options707 = []Option{
+var options732 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -19447,7 +19698,7 @@ var options707 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options708 = []Option{
+var options733 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -19480,7 +19731,7 @@ var options708 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options709 = []Option{
+var options734 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -19591,7 +19842,7 @@ var options709 = []Option{
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
 }
 
-var options710 = []Option{
+var options735 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -19617,7 +19868,7 @@ var options710 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs711 = []Program{
+var subs736 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -19669,7 +19920,7 @@ var subs711 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options712 = []Option{
+var options737 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -19678,7 +19929,7 @@ var options712 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options713 = []Option{
+var options738 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -19694,7 +19945,7 @@ var options713 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options714 = []Option{
+var options739 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -19768,7 +20019,7 @@ var options714 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options715 = []Option{
+var options740 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -19805,7 +20056,7 @@ var options715 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options716 = []Option{
+var options741 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -19816,7 +20067,7 @@ var options716 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options717 = []Option{
+var options742 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -19869,7 +20120,7 @@ var options717 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options718 = []Option{
+var options743 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -19886,7 +20137,7 @@ var options718 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options719 = []Option{
+var options744 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -19899,7 +20150,7 @@ var options719 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options720 = []Option{
+var options745 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -19923,7 +20174,7 @@ var options720 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options721 = []Option{
+var options746 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -19954,15 +20205,15 @@ var options721 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options722 = []Option{
+var options747 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"--field-selector"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--list"}},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -19974,7 +20225,7 @@ var options722 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options723 = []Option{
+var options748 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -19985,17 +20236,17 @@ var options723 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options724 = []Option{
+var options749 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
 	{Names: names{"--force-conflicts"}},
 	{Names: names{"--grace-period"}, Value: Required},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--openapi-patch"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--overwrite"}},
@@ -20012,7 +20263,7 @@ var options724 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options725 = []Option{
+var options750 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -20020,7 +20271,7 @@ var options725 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options726 = []Option{
+var options751 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -20028,11 +20279,11 @@ var options726 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options727 = []Option{
+var options752 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--remove-extra-permissions"}},
@@ -20041,26 +20292,26 @@ var options727 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options728 = []Option{
+var options753 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs729 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options726},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options727},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options728},
+var subs754 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options751, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options752, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options753, Special: "kubectl"},
 }
 
-var options730 = []Option{
+var options755 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--max"}, Value: Required},
 	{Names: names{"--min"}, Value: Required},
 	{Names: names{"--name"}, Value: Required},
@@ -20071,23 +20322,23 @@ var options730 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options731 = []Option{
+var options756 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs732 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options731},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options731},
+var subs757 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options756, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options756, Special: "kubectl"},
 }
 
-var options733 = []Option{
+var options758 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -20098,43 +20349,48 @@ var options733 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs734 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options733},
+var subs759 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options758, Special: "kubectl"},
 }
 
-var options735 = []Option{
+var options760 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options736 = []Option{
+var options761 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options737 = []Option{
+var options762 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options738 = []Option{
+var options763 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options739 = []Option{
+var options764 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--exec-api-version"}, Value: Required},
 	{Names: names{"--exec-arg"}, Value: Required},
-	{Names: names{"--exec-command"}, Value: Required},
+	{Names: names{"--exec-command"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec-env"}, Value: Required},
 	{Names: names{"--exec-interactive-mode"}, Value: Required},
 	{Names: names{"--exec-provide-cluster-info"}},
+	{Names: names{"--client-certificate"}, Value: Required, Effect: EffRead},
+	{Names: names{"--client-key"}, Value: Required, Effect: EffRead},
+	{Names: names{"--token"}, Value: Required},
+	{Names: names{"--username"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
 }
 
-var options740 = []Option{
+var options765 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -20145,42 +20401,42 @@ var options740 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs741 = []Program{
-	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}},
-	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}},
-	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}},
-	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}},
-	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options735},
-	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}},
-	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options736},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options737},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options738},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options739},
-	{Name: "unset", Style: Exact, Path: names{"config", "unset"}},
-	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options740},
+var subs766 = []Program{
+	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
+	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options760, Special: "kubectl"},
+	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
+	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options761, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options762, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options763, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options764, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options765, Special: "kubectl"},
 }
 
-var options742 = []Option{
+var options767 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options743 = []Option{
+var options768 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options744 = []Option{
+var options769 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-R", "--recursive"}},
@@ -20192,7 +20448,7 @@ var options744 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options745 = []Option{
+var options770 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20208,7 +20464,7 @@ var options745 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options746 = []Option{
+var options771 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20222,13 +20478,13 @@ var options746 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options747 = []Option{
+var options772 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"--from-env-file"}, Value: Required, Effect: EffRead},
-	{Names: names{"--from-file"}, Value: Required, Effect: EffRead},
+	{Names: names{"--from-env-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--from-file"}, Value: Required, Effect: EffPairs},
 	{Names: names{"--from-literal"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--save-config"}},
@@ -20237,7 +20493,7 @@ var options747 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options748 = []Option{
+var options773 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20251,7 +20507,7 @@ var options748 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options749 = []Option{
+var options774 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20265,7 +20521,7 @@ var options749 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options750 = []Option{
+var options775 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -20280,7 +20536,7 @@ var options750 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options751 = []Option{
+var options776 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20293,7 +20549,7 @@ var options751 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options752 = []Option{
+var options777 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20304,7 +20560,7 @@ var options752 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options753 = []Option{
+var options778 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20318,7 +20574,7 @@ var options753 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options754 = []Option{
+var options779 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20333,7 +20589,7 @@ var options754 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options755 = []Option{
+var options780 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20346,7 +20602,7 @@ var options755 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options756 = []Option{
+var options781 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20360,7 +20616,7 @@ var options756 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options757 = []Option{
+var options782 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20375,7 +20631,21 @@ var options757 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options758 = []Option{
+var options783 = []Option{
+	{Names: names{"--append-hash"}},
+	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--docker-email"}, Value: Required},
+	{Names: names{"--docker-password"}, Value: Required},
+	{Names: names{"--docker-server"}, Value: Required},
+	{Names: names{"--docker-username"}, Value: Required},
+	{Names: names{"--from-env-file"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--from-file"}, Value: Required, Effect: EffPairs},
+	{Names: names{"--from-literal"}, Value: Required},
+	{Names: names{"--key"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--type"}, Value: Required},
+}
+
+var options784 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -20387,34 +20657,34 @@ var options758 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs759 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options745},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options746},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options747},
-	{Name: "cronjob", Style: Exact, Path: names{"create", "cronjob"}, Options: options748},
-	{Name: "deployment", Style: Exact, Path: names{"create", "deployment"}, Options: options749},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options750},
-	{Name: "job", Style: Exact, Path: names{"create", "job"}, Options: options751},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options752},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options753},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options754},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options755},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options756},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options757},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}},
-	{Name: "service", Style: Exact, Path: names{"create", "service"}},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options752},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options758},
+var subs785 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options770, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options771, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options772, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options773, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options774, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options775, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options776, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options777, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options778, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options779, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options780, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options781, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options782, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options783, Inherit: true, Special: "kubectl"},
+	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options777, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options784, Special: "kubectl"},
 }
 
-var options760 = []Option{
+var options786 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--copy-to"}, Value: Required},
-	{Names: names{"--custom"}, Value: Required},
+	{Names: names{"--custom"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--env"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--image"}, Value: Required},
 	{Names: names{"--image-pull-policy"}, Value: Required},
 	{Names: names{"--keep-annotations"}},
@@ -20431,20 +20701,21 @@ var options760 = []Option{
 	{Names: names{"-i", "--stdin"}},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"-t", "--tty"}},
+	{Names: names{"--profile"}, Value: Required},
 }
 
-var options761 = []Option{
+var options787 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-selector"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
 	{Names: names{"--grace-period"}, Value: Required},
 	{Names: names{"--ignore-not-found"}},
 	{Names: names{"-i", "--interactive"}},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--now"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
@@ -20454,22 +20725,22 @@ var options761 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options762 = []Option{
+var options788 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-events"}},
 }
 
-var options763 = []Option{
+var options789 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force-conflicts"}},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--prune"}},
 	{Names: names{"--prune-allowlist"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
@@ -20478,7 +20749,7 @@ var options763 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options764 = []Option{
+var options790 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -20492,11 +20763,11 @@ var options764 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options765 = []Option{
+var options791 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--output-patch"}},
 	{Names: names{"-R", "--recursive"}},
@@ -20508,7 +20779,7 @@ var options765 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options766 = []Option{
+var options792 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -20521,29 +20792,29 @@ var options766 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options767 = []Option{
+var options793 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-i", "--stdin"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options768 = []Option{
+var options794 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options769 = []Option{
+var options795 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--external-ip"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-l", "--labels"}, Value: Required},
 	{Names: names{"--load-balancer-ip"}, Value: Required},
 	{Names: names{"--name"}, Value: Required},
@@ -20562,14 +20833,14 @@ var options769 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options770 = []Option{
+var options796 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--field-selector"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ignore-not-found"}},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-L", "--label-columns"}, Value: Required},
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -20588,7 +20859,7 @@ var options770 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options771 = []Option{
+var options797 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -20601,10 +20872,11 @@ var options771 = []Option{
 	{Names: names{"--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--network"}},
 	{Names: names{"--network-name"}, Value: Required},
-	{Names: names{"-o", "--output"}, Value: Required},
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options772 = []Option{
+var options798 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -20623,16 +20895,16 @@ var options772 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options773 = []Option{
+var options799 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--patch"}, Value: Required},
-	{Names: names{"--patch-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--patch-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--subresource"}, Value: Required},
@@ -20640,20 +20912,20 @@ var options773 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options774 = []Option{
+var options800 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs775 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options774},
+var subs801 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options800, Special: "kubectl"},
 }
 
-var options776 = []Option{
+var options802 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options777 = []Option{
+var options803 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -20669,15 +20941,15 @@ var options777 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options778 = []Option{
+var options804 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
 	{Names: names{"--grace-period"}, Value: Required},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--raw"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-R", "--recursive"}},
@@ -20690,10 +20962,10 @@ var options778 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options779 = []Option{
+var options805 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--revision"}, Value: Required},
@@ -20702,11 +20974,11 @@ var options779 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options780 = []Option{
+var options806 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
@@ -20714,9 +20986,9 @@ var options780 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options781 = []Option{
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+var options807 = []Option{
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--revision"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
@@ -20724,11 +20996,11 @@ var options781 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options782 = []Option{
+var options808 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
@@ -20737,16 +21009,16 @@ var options782 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs783 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options779},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options780},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options780},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options780},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options781},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options782},
+var subs809 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options805, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options806, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options806, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options806, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options807, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options808, Special: "kubectl"},
 }
 
-var options784 = []Option{
+var options810 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -20756,12 +21028,12 @@ var options784 = []Option{
 	{Names: names{"--env"}, Value: Required},
 	{Names: names{"--expose"}},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
 	{Names: names{"--grace-period"}, Value: Required},
 	{Names: names{"--image"}, Value: Required},
 	{Names: names{"--image-pull-policy"}, Value: Required},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-l", "--labels"}, Value: Required},
 	{Names: names{"--leave-stdin-open"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -20783,13 +21055,13 @@ var options784 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options785 = []Option{
+var options811 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
 	{Names: names{"--replicas"}, Value: Required},
@@ -20800,17 +21072,17 @@ var options785 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options786 = []Option{
+var options812 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"--keys"}, Value: Required},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--list"}},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -20823,13 +21095,13 @@ var options786 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options787 = []Option{
+var options813 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
@@ -20838,14 +21110,14 @@ var options787 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options788 = []Option{
+var options814 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--limits"}, Value: Required},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -20856,12 +21128,12 @@ var options788 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options789 = []Option{
+var options815 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
@@ -20870,13 +21142,13 @@ var options789 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options790 = []Option{
+var options816 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
@@ -20884,14 +21156,14 @@ var options790 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options791 = []Option{
+var options817 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--group"}, Value: Required},
-	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffInput},
+	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-R", "--recursive"}},
@@ -20901,16 +21173,16 @@ var options791 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs792 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options786},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options787},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options788},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options789},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options790},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options791},
+var subs818 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options812, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options813, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options814, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options815, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options816, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options817, Special: "kubectl"},
 }
 
-var options793 = []Option{
+var options819 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20923,7 +21195,7 @@ var options793 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options794 = []Option{
+var options820 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -20931,7 +21203,7 @@ var options794 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options795 = []Option{
+var options821 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -20942,22 +21214,22 @@ var options795 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs796 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options794},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options795},
+var subs822 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options820, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options821, Special: "kubectl"},
 }
 
-var options797 = []Option{
+var options823 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options798 = []Option{
+var options824 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-selector"}, Value: Required},
-	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffInput},
+	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--for"}, Value: Required},
 	{Names: names{"--local"}},
 	{Names: names{"-o", "--output"}, Value: Required},
@@ -20968,58 +21240,58 @@ var options798 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs799 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options722},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options723},
-	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options724},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options725},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs729, Inherit: true},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options730},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs732, Inherit: true},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs734, Inherit: true},
-	{Name: "completion", Style: Exact, Path: names{"completion"}},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs741, Inherit: true},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options742},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options743},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options744, Subs: subs759, Inherit: true},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options760},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options761},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options762},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options763},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options764},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options765},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options766},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options767},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options768},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options769},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options770},
-	{Name: "kustomize", Style: Exact, Path: names{"kustomize"}, Options: options771},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options722},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options772},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options772},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options773},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs775, Inherit: true},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options776},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options777},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options778},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs783, Inherit: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options784},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options785},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs792, Inherit: true},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options793},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs796, Inherit: true},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options742},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options797},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options798},
+var subs825 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options747, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options748, Special: "kubectl"},
+	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options749, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options750, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs754, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options755, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs757, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs759, Inherit: true, Special: "kubectl"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs766, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options767, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options768, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options769, Subs: subs785, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options786, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options787, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options788, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options789, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options790, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options791, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options792, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options793, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options794, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options795, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options796, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options797, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options747, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options798, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options798, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options799, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs801, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options802, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options803, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options804, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs809, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options810, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options811, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs818, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options819, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs822, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options767, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options823, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options824, Special: "kubectl"},
 }
 
-var options800 = []Option{
+var options826 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options801 = []Option{
+var options827 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -21036,8 +21308,8 @@ var options801 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs802 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options801},
+var subs828 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options827},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -21048,7 +21320,7 @@ var subs802 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options803 = []Option{
+var options829 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -21082,7 +21354,7 @@ var options803 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options804 = []Option{
+var options830 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -21099,7 +21371,7 @@ var options804 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options805 = []Option{
+var options831 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -21187,7 +21459,7 @@ var options805 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options806 = []Option{
+var options832 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -21208,7 +21480,7 @@ var options806 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options807 = []Option{
+var options833 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -21226,7 +21498,7 @@ var options807 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options808 = []Option{
+var options834 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -21252,7 +21524,7 @@ var options808 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options809 = []Option{
+var options835 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -21261,7 +21533,7 @@ var options809 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options810 = []Option{
+var options836 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -21328,7 +21600,7 @@ var options810 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options811 = []Option{
+var options837 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -21365,7 +21637,7 @@ var options811 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options812 = []Option{
+var options838 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -21422,7 +21694,7 @@ var options812 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options813 = []Option{
+var options839 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -21452,7 +21724,7 @@ var options813 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options814 = []Option{
+var options840 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -21464,7 +21736,7 @@ var options814 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options815 = []Option{
+var options841 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -21506,7 +21778,7 @@ var options815 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options816 = []Option{
+var options842 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -21546,7 +21818,7 @@ var options816 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options817 = []Option{
+var options843 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -21590,7 +21862,7 @@ var options817 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options818 = []Option{
+var options844 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -21601,7 +21873,7 @@ var options818 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options819 = []Option{
+var options845 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -21613,7 +21885,7 @@ var options819 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options820 = []Option{
+var options846 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -21624,14 +21896,14 @@ var options820 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options821 = []Option{
+var options847 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options822 = []Option{
+var options848 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -21646,7 +21918,7 @@ var options822 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options823 = []Option{
+var options849 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -21668,10 +21940,10 @@ var options823 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs824 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options820, Workdir: true},
+var subs850 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options846, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options821, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options847, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -21681,13 +21953,13 @@ var subs824 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options822, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options848, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options823, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options849, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options825 = []Option{
+var options851 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -21702,12 +21974,12 @@ var options825 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options826 = []Option{
+var options852 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options827 = []Option{
+var options853 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -21725,48 +21997,48 @@ var options827 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs828 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options826, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options827},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options827},
+var subs854 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options853},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options853},
 }
 
-var options829 = []Option{
+var options855 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -21785,11 +22057,11 @@ var options829 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options830 = []Option{
+var options856 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options831 = []Option{
+var options857 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -21806,7 +22078,7 @@ var options831 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options832 = []Option{
+var options858 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -21821,7 +22093,7 @@ var options832 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options833 = []Option{
+var options859 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -21831,73 +22103,73 @@ var options833 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs834 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
+var subs860 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options833, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
 }
 
-var subs835 = []Program{
+var subs861 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options830, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options856, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options832, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options858, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options832, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options858, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs834, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs834, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs860, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs860, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -21908,16 +22180,16 @@ var subs835 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options831, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options830, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options856, Workdir: true},
 }
 
-var options836 = []Option{
+var options862 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -21925,13 +22197,13 @@ var options836 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options837 = []Option{
+var options863 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options838 = []Option{
+var options864 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -21942,7 +22214,7 @@ var options838 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options839 = []Option{
+var options865 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -21992,7 +22264,7 @@ var options839 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options840 = []Option{
+var options866 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -22010,7 +22282,7 @@ var options840 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options841 = []Option{
+var options867 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -22026,7 +22298,7 @@ var options841 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options842 = []Option{
+var options868 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -22050,7 +22322,7 @@ var options842 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options843 = []Option{
+var options869 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -22069,7 +22341,7 @@ var options843 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options844 = []Option{
+var options870 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -22119,7 +22391,7 @@ var options844 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options845 = []Option{
+var options871 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -22233,7 +22505,7 @@ var options845 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options846 = []Option{
+var options872 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -22296,7 +22568,7 @@ var options846 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options847 = []Option{
+var options873 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -22329,7 +22601,7 @@ var options847 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options848 = []Option{
+var options874 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -22386,7 +22658,7 @@ var options848 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options849 = []Option{
+var options875 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -22420,14 +22692,14 @@ var options849 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options850 = []Option{
+var options876 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options851 = []Option{
+var options877 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -22443,7 +22715,7 @@ var options851 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options852 = []Option{
+var options878 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -22459,34 +22731,34 @@ var options852 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs853 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options852},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options852},
+var subs879 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options878},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options878},
 }
 
-var options854 = []Option{
+var options880 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -22501,7 +22773,7 @@ var options854 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options855 = []Option{
+var options881 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -22515,7 +22787,7 @@ var options855 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options856 = []Option{
+var options882 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C"}},
@@ -22587,7 +22859,7 @@ var options856 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options857 = []Option{
+var options883 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -22731,7 +23003,7 @@ var options857 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options858 = []Option{
+var options884 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -22949,7 +23221,7 @@ var options858 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options859 = []Option{
+var options885 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -22976,12 +23248,12 @@ var options859 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options860 = []Option{
+var options886 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options861 = []Option{
+var options887 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -23120,12 +23392,12 @@ var options861 = []Option{
 	{Names: names{"--allow-scripts"}, Value: Required},
 }
 
-var options862 = []Option{
+var options888 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs863 = []Program{
+var subs889 = []Program{
 	{Name: "access", Path: names{"publish"}, Workdir: true},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "add-user", Path: names{"publish"}, Workdir: true},
@@ -23152,7 +23424,7 @@ var subs863 = []Program{
 	{Name: "docs", Path: names{"ls"}, Workdir: true},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options862, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options888, Ends: true, Workdir: true},
 	{Name: "explain", Path: names{"ls"}, Workdir: true},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
 	{Name: "find", Path: names{"ls"}, Workdir: true},
@@ -23250,10 +23522,10 @@ var subs863 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true},
 	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options862, Ends: true, Workdir: true},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options888, Ends: true, Workdir: true},
 }
 
-var options864 = []Option{
+var options890 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -23269,12 +23541,12 @@ var options864 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options865 = []Option{
+var options891 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options866 = []Option{
+var options892 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -23302,7 +23574,7 @@ var options866 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options867 = []Option{
+var options893 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -23325,7 +23597,7 @@ var options867 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options868 = []Option{
+var options894 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -23333,7 +23605,7 @@ var options868 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options869 = []Option{
+var options895 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -23358,7 +23630,7 @@ var options869 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options870 = []Option{
+var options896 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -23376,7 +23648,7 @@ var options870 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options871 = []Option{
+var options897 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -23399,7 +23671,7 @@ var options871 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options872 = []Option{
+var options898 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -23443,7 +23715,7 @@ var options872 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options873 = []Option{
+var options899 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -23464,7 +23736,7 @@ var options873 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options874 = []Option{
+var options900 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -23485,7 +23757,7 @@ var options874 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options875 = []Option{
+var options901 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -23536,7 +23808,7 @@ var options875 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options876 = []Option{
+var options902 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -23640,73 +23912,73 @@ var options876 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs877 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options875, Shared: [][]Option{options873}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options872, Shared: [][]Option{options873}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options874, Shared: [][]Option{options873}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options876, Shared: [][]Option{options873}},
+var subs903 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
 }
 
-var options878 = []Option{
+var options904 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options879 = []Option{
+var options905 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -23805,7 +24077,7 @@ var options879 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options880 = []Option{
+var options906 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -23969,13 +24241,13 @@ var options880 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options881 = []Option{
+var options907 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options882 = []Option{
+var options908 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -24017,13 +24289,13 @@ var options882 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options883 = []Option{
+var options909 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options884 = []Option{
+var options910 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -24035,28 +24307,28 @@ var options884 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options885 = []Option{
+var options911 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options886 = []Option{
+var options912 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options887 = []Option{
+var options913 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options888 = []Option{
+var options914 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options889 = []Option{
+var options915 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -24106,49 +24378,49 @@ var options889 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs890 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options885, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options885, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options886, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options888},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options887, Shared: [][]Option{options884}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options889, Shared: [][]Option{options884}},
+var subs916 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options911, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options911, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options912, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options914},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
 }
 
-var options891 = []Option{
+var options917 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -24169,7 +24441,7 @@ var options891 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options892 = []Option{
+var options918 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -24198,7 +24470,7 @@ var options892 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options893 = []Option{
+var options919 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -24207,7 +24479,7 @@ var options893 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options894 = []Option{
+var options920 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24241,7 +24513,7 @@ var options894 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options895 = []Option{
+var options921 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -24270,7 +24542,7 @@ var options895 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options896 = []Option{
+var options922 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24297,7 +24569,7 @@ var options896 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options897 = []Option{
+var options923 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24315,7 +24587,7 @@ var options897 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs898 = []Program{
+var subs924 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -24334,23 +24606,23 @@ var subs898 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options893},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options919},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options894, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options895},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options920, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options921},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options896, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options922, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options897, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options923, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options899 = []Option{
+var options925 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -24386,7 +24658,7 @@ var options899 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options900 = []Option{
+var options926 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -24464,7 +24736,7 @@ var options900 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options901 = []Option{
+var options927 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -24501,7 +24773,7 @@ var options901 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options902 = []Option{
+var options928 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -24537,7 +24809,7 @@ var options902 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options903 = []Option{
+var options929 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -24589,7 +24861,7 @@ var options903 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options904 = []Option{
+var options930 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -24629,7 +24901,7 @@ var options904 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options905 = []Option{
+var options931 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -24641,7 +24913,7 @@ var options905 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options906 = []Option{
+var options932 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -24670,14 +24942,14 @@ var options906 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options907 = []Option{
+var options933 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options908 = []Option{
+var options934 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -24729,7 +25001,7 @@ var options908 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options909 = []Option{
+var options935 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -24751,34 +25023,34 @@ var options909 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options910 = []Option{
+var options936 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs911 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options909},
-	{Name: "check", Path: names{"list"}, Options: options909},
-	{Name: "completion", Path: names{"list"}, Options: options909},
-	{Name: "config", Path: names{"config"}, Options: options907},
-	{Name: "debug", Path: names{"list"}, Options: options909},
-	{Name: "download", Path: names{"install"}, Options: options908, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options909},
-	{Name: "hash", Path: names{"list"}, Options: options909},
-	{Name: "help", Path: names{"list"}, Options: options909},
-	{Name: "index", Path: names{"list"}, Options: options909},
-	{Name: "inspect", Path: names{"list"}, Options: options909},
-	{Name: "install", Path: names{"install"}, Options: options908, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options909},
-	{Name: "search", Path: names{"list"}, Options: options909},
-	{Name: "show", Path: names{"list"}, Options: options909},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options910},
-	{Name: "wheel", Path: names{"install"}, Options: options908, Named: true},
+var subs937 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options935},
+	{Name: "check", Path: names{"list"}, Options: options935},
+	{Name: "completion", Path: names{"list"}, Options: options935},
+	{Name: "config", Path: names{"config"}, Options: options933},
+	{Name: "debug", Path: names{"list"}, Options: options935},
+	{Name: "download", Path: names{"install"}, Options: options934, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options935},
+	{Name: "hash", Path: names{"list"}, Options: options935},
+	{Name: "help", Path: names{"list"}, Options: options935},
+	{Name: "index", Path: names{"list"}, Options: options935},
+	{Name: "inspect", Path: names{"list"}, Options: options935},
+	{Name: "install", Path: names{"install"}, Options: options934, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options935},
+	{Name: "search", Path: names{"list"}, Options: options935},
+	{Name: "show", Path: names{"list"}, Options: options935},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options936},
+	{Name: "wheel", Path: names{"install"}, Options: options934, Named: true},
 }
 
-var options912 = []Option{
+var options938 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -24786,7 +25058,7 @@ var options912 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options913 = []Option{
+var options939 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -24797,13 +25069,13 @@ var options913 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options914 = []Option{
+var options940 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options915 = []Option{
+var options941 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -24818,31 +25090,31 @@ var options915 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs916 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options914},
-	{Name: "ensurepath", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options914},
-	{Name: "help", Path: names{"list"}, Options: options914},
-	{Name: "inject", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options914},
-	{Name: "pin", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options915, Ends: true},
+var subs942 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options940},
+	{Name: "ensurepath", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options940},
+	{Name: "help", Path: names{"list"}, Options: options940},
+	{Name: "inject", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options940},
+	{Name: "pin", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options941, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options913, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options913, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options939, Named: true},
 }
 
-var options917 = []Option{
+var options943 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -24850,7 +25122,7 @@ var options917 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options918 = []Option{
+var options944 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -24892,7 +25164,7 @@ var options918 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options919 = []Option{
+var options945 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -24904,7 +25176,7 @@ var options919 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options920 = []Option{
+var options946 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -24944,28 +25216,28 @@ var options920 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs921 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options920, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options919, Workdir: true},
+var subs947 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options946, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
 }
 
-var options922 = []Option{
+var options948 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -25060,22 +25332,22 @@ var options922 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options923 = []Option{
+var options949 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options924 = []Option{
+var options950 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options925 = []Option{
+var options951 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs926 = []Program{
+var subs952 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
@@ -25091,11 +25363,11 @@ var subs926 = []Program{
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options923, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options949, Ends: true, Workdir: true},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options924, Ends: true, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options950, Ends: true, Workdir: true},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -25115,7 +25387,7 @@ var subs926 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options925, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options951, Ends: true, Workdir: true},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -25155,13 +25427,13 @@ var subs926 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
 }
 
-var options927 = []Option{
+var options953 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options928 = []Option{
+var options954 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -25181,7 +25453,7 @@ var options928 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options929 = []Option{
+var options955 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -25191,7 +25463,7 @@ var options929 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options930 = []Option{
+var options956 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -25230,7 +25502,7 @@ var options930 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options931 = []Option{
+var options957 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -25250,66 +25522,66 @@ var options931 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs932 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options929, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+var subs958 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options955, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options931, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options930, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
 }
 
-var options933 = []Option{
+var options959 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options934 = []Option{
+var options960 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -25337,14 +25609,14 @@ var options934 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options935 = []Option{
+var options961 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options936 = []Option{
+var options962 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -25358,7 +25630,7 @@ var options936 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs937 = []Program{
+var subs963 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -25370,7 +25642,7 @@ var subs937 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options936, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options962, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -25378,7 +25650,7 @@ var subs937 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options938 = []Option{
+var options964 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -25432,7 +25704,7 @@ var options938 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options939 = []Option{
+var options965 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -25459,15 +25731,15 @@ var options939 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options940 = []Option{
+var options966 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options941 = []Option{
+var options967 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options942 = []Option{
+var options968 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -25493,7 +25765,7 @@ var options942 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options943 = []Option{
+var options969 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -25528,12 +25800,12 @@ var options943 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options944 = []Option{
+var options970 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options945 = []Option{
+var options971 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -25597,7 +25869,7 @@ var options945 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options946 = []Option{
+var options972 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -25635,7 +25907,7 @@ var options946 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options947 = []Option{
+var options973 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -25654,7 +25926,7 @@ var options947 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options948 = []Option{
+var options974 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -25699,7 +25971,7 @@ var options948 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options949 = []Option{
+var options975 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -25710,7 +25982,7 @@ var options949 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options950 = []Option{
+var options976 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -25719,30 +25991,30 @@ var options950 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs951 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options949},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options949},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options949},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options949},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options950},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options950},
+var subs977 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options975},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options975},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options975},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options975},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options976},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options976},
 }
 
-var options952 = []Option{
+var options978 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options953 = []Option{
+var options979 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -25755,17 +26027,17 @@ var options953 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs954 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options952, Shared: [][]Option{options884}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options953, Shared: [][]Option{options884}},
+var subs980 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
 }
 
-var options955 = []Option{
+var options981 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -25784,13 +26056,13 @@ var options955 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options956 = []Option{
+var options982 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options957 = []Option{
+var options983 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -25808,7 +26080,7 @@ var options957 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options958 = []Option{
+var options984 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -25995,7 +26267,7 @@ var options958 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options959 = []Option{
+var options985 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -26027,20 +26299,20 @@ var options959 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options960 = []Option{
+var options986 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs961 = []Program{
+var subs987 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options960, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options986, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options962 = []Option{
+var options988 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -26051,14 +26323,14 @@ var options962 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options963 = []Option{
+var options989 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options964 = []Option{
+var options990 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -26121,56 +26393,56 @@ var options964 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs965 = []Program{
+var subs991 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs961},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options963, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options964, Shared: [][]Option{options884}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options962, Shared: [][]Option{options884}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs987},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
 }
 
-var options966 = []Option{
+var options992 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -26187,26 +26459,26 @@ var options966 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options967 = []Option{
+var options993 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options968 = []Option{
+var options994 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs969 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options967, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options968, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options968, Workdir: true},
+var subs995 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options994, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options994, Workdir: true},
 }
 
-var options970 = []Option{
+var options996 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -26241,7 +26513,7 @@ var options970 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options971 = []Option{
+var options997 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -26251,7 +26523,7 @@ var options971 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options972 = []Option{
+var options998 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -26266,7 +26538,7 @@ var options972 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options973 = []Option{
+var options999 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -26277,7 +26549,7 @@ var options973 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options974 = []Option{
+var options1000 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -26290,7 +26562,7 @@ var options974 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options975 = []Option{
+var options1001 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -26352,7 +26624,7 @@ var options975 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options976 = []Option{
+var options1002 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -26500,7 +26772,7 @@ var options976 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options977 = []Option{
+var options1003 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -26520,7 +26792,7 @@ var options977 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options978 = []Option{
+var options1004 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -26558,7 +26830,7 @@ var options978 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options979 = []Option{
+var options1005 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -26571,13 +26843,13 @@ var options979 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options980 = []Option{
+var options1006 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options981 = []Option{
+var options1007 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -26616,7 +26888,7 @@ var options981 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options982 = []Option{
+var options1008 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -26790,7 +27062,7 @@ var options982 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options983 = []Option{
+var options1009 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -26839,7 +27111,7 @@ var options983 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options984 = []Option{
+var options1010 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -26886,7 +27158,7 @@ var options984 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options985 = []Option{
+var options1011 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -26910,7 +27182,7 @@ var options985 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options986 = []Option{
+var options1012 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -26942,7 +27214,7 @@ var options986 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options987 = []Option{
+var options1013 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -26950,28 +27222,28 @@ var options987 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options988 = []Option{
+var options1014 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs989 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options986, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options987, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options988, Workdir: true},
+var subs1015 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1012, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1013, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
 }
 
-var options990 = []Option{
+var options1016 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -26992,7 +27264,7 @@ var options990 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options991 = []Option{
+var options1017 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -27000,7 +27272,7 @@ var options991 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options992 = []Option{
+var options1018 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -27016,7 +27288,7 @@ var options992 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options993 = []Option{
+var options1019 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -27053,7 +27325,7 @@ var options993 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options994 = []Option{
+var options1020 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -27074,7 +27346,7 @@ var options994 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options995 = []Option{
+var options1021 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -27082,17 +27354,17 @@ var options995 = []Option{
 	{Names: names{"+"}},
 }
 
-var options996 = []Option{
+var options1022 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options997 = []Option{
+var options1023 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options998 = []Option{
+var options1024 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -27102,28 +27374,28 @@ var options998 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs999 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options996, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options997},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options998},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options997},
+var subs1025 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1022, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1023},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1024},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1023},
 }
 
-var options1000 = []Option{
+var options1026 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -27138,7 +27410,7 @@ var options1000 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options1001 = []Option{
+var options1027 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -27164,7 +27436,7 @@ var options1001 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1002 = []Option{
+var options1028 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -27205,7 +27477,7 @@ var options1002 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options1003 = []Option{
+var options1029 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -27224,7 +27496,7 @@ var options1003 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1004 = []Option{
+var options1030 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -27240,7 +27512,7 @@ var options1004 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1005 = []Option{
+var options1031 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -27262,7 +27534,7 @@ var options1005 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1006 = []Option{
+var options1032 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -27279,14 +27551,14 @@ var options1006 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options1007 = []Option{
+var options1033 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options1008 = []Option{
+var options1034 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -27312,42 +27584,42 @@ var options1008 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1009 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options806}, Ends: true},
+var subs1035 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
 }
 
-var options1010 = []Option{
+var options1036 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1011 = []Option{
+var options1037 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -27377,7 +27649,7 @@ var options1011 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1012 = []Option{
+var options1038 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -27385,7 +27657,7 @@ var options1012 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1013 = []Option{
+var options1039 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -27413,7 +27685,7 @@ var options1013 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1014 = []Option{
+var options1040 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -27433,7 +27705,7 @@ var options1014 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1015 = []Option{
+var options1041 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -27456,7 +27728,7 @@ var options1015 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options1016 = []Option{
+var options1042 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -27464,7 +27736,7 @@ var options1016 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1017 = []Option{
+var options1043 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -27476,7 +27748,7 @@ var options1017 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1018 = []Option{
+var options1044 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -27486,7 +27758,7 @@ var options1018 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1019 = []Option{
+var options1045 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -27519,7 +27791,7 @@ var options1019 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1020 = []Option{
+var options1046 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -27533,7 +27805,7 @@ var options1020 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1021 = []Option{
+var options1047 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -27572,7 +27844,7 @@ var options1021 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1022 = []Option{
+var options1048 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -27591,7 +27863,7 @@ var options1022 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options1023 = []Option{
+var options1049 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -27643,7 +27915,7 @@ var options1023 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options1024 = []Option{
+var options1050 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -27696,7 +27968,7 @@ var options1024 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1025 = []Option{
+var options1051 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -27744,7 +28016,7 @@ var options1025 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1026 = []Option{
+var options1052 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -27767,7 +28039,7 @@ var options1026 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1027 = []Option{
+var options1053 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -27780,7 +28052,7 @@ var options1027 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1028 = []Option{
+var options1054 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -27793,7 +28065,7 @@ var options1028 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1029 = []Option{
+var options1055 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -27839,7 +28111,7 @@ var options1029 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1030 = []Option{
+var options1056 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -27854,7 +28126,7 @@ var options1030 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1031 = []Option{
+var options1057 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -27865,7 +28137,7 @@ var options1031 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1032 = []Option{
+var options1058 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -27901,7 +28173,7 @@ var options1032 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1033 = []Option{
+var options1059 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -27916,7 +28188,7 @@ var options1033 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1034 = []Option{
+var options1060 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -27924,7 +28196,7 @@ var options1034 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1035 = []Option{
+var options1061 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -27996,7 +28268,7 @@ var options1035 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1036 = []Option{
+var options1062 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -28013,13 +28285,13 @@ var options1036 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1037 = []Option{
+var options1063 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1038 = []Option{
+var options1064 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -28034,7 +28306,7 @@ var options1038 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1039 = []Option{
+var options1065 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -28067,7 +28339,7 @@ var options1039 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1040 = []Option{
+var options1066 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -28103,7 +28375,7 @@ var options1040 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1041 = []Option{
+var options1067 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -28118,7 +28390,7 @@ var options1041 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1042 = []Option{
+var options1068 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -28149,22 +28421,22 @@ var options1042 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1043 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1042, Workdir: true},
+var subs1069 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
 }
 
-var options1044 = []Option{
+var options1070 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1045 = []Option{
+var options1071 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -28232,7 +28504,7 @@ var options1045 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1046 = []Program{
+var subs1072 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -28308,7 +28580,7 @@ var subs1046 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options1047 = []Option{
+var options1073 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -28320,7 +28592,7 @@ var options1047 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1048 = []Option{
+var options1074 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -28363,13 +28635,13 @@ var options1048 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1049 = []Option{
+var options1075 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1050 = []Option{
+var options1076 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -28389,7 +28661,7 @@ var options1050 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1051 = []Option{
+var options1077 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -28557,7 +28829,7 @@ var options1051 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options1052 = []Option{
+var options1078 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -28592,7 +28864,7 @@ var options1052 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options1053 = []Option{
+var options1079 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -28600,7 +28872,7 @@ var options1053 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1054 = []Option{
+var options1080 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -28667,14 +28939,14 @@ var options1054 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1055 = []Option{
+var options1081 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1056 = []Option{
+var options1082 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -28691,7 +28963,7 @@ var options1056 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options1057 = []Option{
+var options1083 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -28702,7 +28974,7 @@ var options1057 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1058 = []Option{
+var options1084 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -28711,7 +28983,7 @@ var options1058 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1059 = []Option{
+var options1085 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -28731,7 +29003,7 @@ var options1059 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1060 = []Option{
+var options1086 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -28762,7 +29034,7 @@ var options1060 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1061 = []Option{
+var options1087 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -28780,38 +29052,38 @@ var options1061 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1062 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1058, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1059, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1060, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1061, Workdir: true},
+var subs1088 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1084, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1085, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
 }
 
-var options1063 = []Option{
+var options1089 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -28821,7 +29093,7 @@ var options1063 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1064 = []Option{
+var options1090 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -28831,7 +29103,7 @@ var options1064 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1065 = []Option{
+var options1091 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -28848,7 +29120,7 @@ var options1065 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1066 = []Option{
+var options1092 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -28876,78 +29148,78 @@ var options1066 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs1067 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
+var subs1093 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -28956,13 +29228,13 @@ var subs1067 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -28971,29 +29243,29 @@ var subs1067 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1066},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1066},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1092},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options1068 = []Option{
+var options1094 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -29002,7 +29274,7 @@ var options1068 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1069 = []Option{
+var options1095 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -29044,7 +29316,7 @@ var options1069 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1070 = []Option{
+var options1096 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -29057,7 +29329,7 @@ var options1070 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1071 = []Option{
+var options1097 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -29093,14 +29365,14 @@ var options1071 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options1072 = []Option{
+var options1098 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1073 = []Option{
+var options1099 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -29129,13 +29401,13 @@ var options1073 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1074 = []Option{
+var options1100 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1075 = []Option{
+var options1101 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -29202,14 +29474,14 @@ var options1075 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1076 = []Option{
+var options1102 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1077 = []Option{
+var options1103 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -29281,11 +29553,11 @@ var options1077 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1078 = []Option{
+var options1104 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options1079 = []Option{
+var options1105 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -29299,7 +29571,7 @@ var options1079 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options1080 = []Option{
+var options1106 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -29326,16 +29598,16 @@ var options1080 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1081 = []Option{
+var options1107 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1082 = []Option{
+var options1108 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1083 = []Option{
+var options1109 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -29347,7 +29619,7 @@ var options1083 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1084 = []Option{
+var options1110 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -29363,7 +29635,7 @@ var options1084 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options1085 = []Option{
+var options1111 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -29378,13 +29650,13 @@ var options1085 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1086 = []Option{
+var options1112 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1087 = []Option{
+var options1113 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -29426,7 +29698,7 @@ var options1087 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1088 = []Option{
+var options1114 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -29475,14 +29747,14 @@ var options1088 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1089 = []Option{
+var options1115 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1090 = []Option{
+var options1116 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -29557,7 +29829,7 @@ var options1090 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1091 = []Option{
+var options1117 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -29574,7 +29846,7 @@ var options1091 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1092 = []Option{
+var options1118 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -29587,7 +29859,7 @@ var options1092 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1093 = []Option{
+var options1119 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -29597,7 +29869,7 @@ var options1093 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1094 = []Option{
+var options1120 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -29611,7 +29883,7 @@ var options1094 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1095 = []Option{
+var options1121 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -29632,7 +29904,7 @@ var options1095 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1096 = []Option{
+var options1122 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -29645,19 +29917,19 @@ var options1096 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1097 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1094, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1095, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1096, Workdir: true},
+var subs1123 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1120, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1121, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1121, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
 }
 
-var options1098 = []Option{
+var options1124 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -29671,7 +29943,7 @@ var options1098 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1099 = []Option{
+var options1125 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -29681,7 +29953,7 @@ var options1099 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1100 = []Option{
+var options1126 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -29695,7 +29967,7 @@ var options1100 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1101 = []Option{
+var options1127 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -29706,7 +29978,7 @@ var options1101 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1102 = []Option{
+var options1128 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -29716,17 +29988,17 @@ var options1102 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1103 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1102, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1101, Workdir: true, Named: true},
+var subs1129 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1128, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
 }
 
-var options1104 = []Option{
+var options1130 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -29737,34 +30009,34 @@ var options1104 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1105 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1091, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+var subs1131 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1117, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1092, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1118, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1093, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1097, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1098, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1119, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1123, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1091, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1099, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1103, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1104, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1100, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1117, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1125, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1129, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1130, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
 }
 
-var options1106 = []Option{
+var options1132 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -29790,7 +30062,7 @@ var options1106 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1107 = []Option{
+var options1133 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -29956,7 +30228,7 @@ var options1107 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1108 = []Option{
+var options1134 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -29969,7 +30241,7 @@ var options1108 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1109 = []Option{
+var options1135 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -30037,7 +30309,7 @@ var options1109 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1110 = []Option{
+var options1136 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -30077,7 +30349,7 @@ var options1110 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1111 = []Option{
+var options1137 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -30158,7 +30430,7 @@ var options1111 = []Option{
 	{Names: names{"--no-watch"}},
 }
 
-var subs1112 = []Program{
+var subs1138 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -30168,7 +30440,7 @@ var subs1112 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1113 = []Option{
+var options1139 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -30178,13 +30450,13 @@ var options1113 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1114 = []Option{
+var options1140 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1115 = []Option{
+var options1141 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -30203,7 +30475,7 @@ var options1115 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1116 = []Option{
+var options1142 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -30252,7 +30524,7 @@ var options1116 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1117 = []Option{
+var options1143 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -30262,7 +30534,7 @@ var options1117 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1118 = []Option{
+var options1144 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -30291,7 +30563,7 @@ var options1118 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1119 = []Option{
+var options1145 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -30335,7 +30607,7 @@ var options1119 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1120 = []Option{
+var options1146 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -30498,7 +30770,7 @@ var options1120 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1121 = []Option{
+var options1147 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -30522,7 +30794,7 @@ var options1121 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1122 = []Option{
+var options1148 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -30542,7 +30814,7 @@ var options1122 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1123 = []Option{
+var options1149 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -30574,7 +30846,7 @@ var options1123 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1124 = []Option{
+var options1150 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -30601,7 +30873,7 @@ var options1124 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1125 = []Option{
+var options1151 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -30648,7 +30920,7 @@ var options1125 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1126 = []Option{
+var options1152 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -30664,7 +30936,7 @@ var options1126 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1127 = []Option{
+var options1153 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -30725,7 +30997,7 @@ var options1127 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1128 = []Option{
+var options1154 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -30737,7 +31009,7 @@ var options1128 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1129 = []Option{
+var options1155 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -30760,7 +31032,7 @@ var options1129 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1130 = []Option{
+var options1156 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -30809,7 +31081,7 @@ var options1130 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1131 = []Option{
+var options1157 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -30884,18 +31156,18 @@ var options1131 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1132 = []Option{
+var options1158 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1133 = []Option{
+var options1159 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1134 = []Option{
+var options1160 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -30912,15 +31184,15 @@ var options1134 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1135 = []Program{
+var subs1161 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1134, Ends: true, Workdir: true},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1160, Ends: true, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
 }
 
-var subs1136 = []Program{
+var subs1162 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
@@ -30931,7 +31203,7 @@ var subs1136 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1132, Ends: true, Workdir: true},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1158, Ends: true, Workdir: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -30945,7 +31217,7 @@ var subs1136 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1133, Ends: true, Workdir: true},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1159, Ends: true, Workdir: true},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
@@ -30975,10 +31247,10 @@ var subs1136 = []Program{
 	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1135, Workdir: true},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1161, Workdir: true},
 }
 
-var options1137 = []Option{
+var options1163 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -31020,7 +31292,7 @@ var options1137 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1138 = []Option{
+var options1164 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -31067,7 +31339,7 @@ var options1138 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1139 = []Option{
+var options1165 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -31084,7 +31356,7 @@ var options1139 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1140 = []Option{
+var options1166 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -31113,11 +31385,11 @@ var options1140 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1141 = []Program{
+var subs1167 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1142 = []Option{
+var options1168 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -31224,7 +31496,7 @@ var options1142 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1143 = []Option{
+var options1169 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -31244,7 +31516,7 @@ var options1143 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1144 = []Option{
+var options1170 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},

@@ -174,3 +174,28 @@ func (e *effector) behindDashes() ([]Word, bool) {
 	}
 	return e.words[e.scan.Args[at].Word+1:], true
 }
+
+// kubectl: some forms of output read a template from a file (kubectl reference,
+// "Output options").
+func (e *effector) kubectl() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || len(a.Option.Names) == 0 {
+			continue
+		}
+		switch form, _, found := strings.Cut(a.Value.Text, "="); {
+		case a.Option.Names[0] == "-o" && found && strings.HasSuffix(form, "file"):
+			e.load(cutWord(a.Value, len(form)+1), "option -o of kubectl")
+		case a.Option.Names[0] == "--template" && strings.IndexAny(a.Value.Text, "/~") == 0:
+			e.load(a.Value, "option --template of kubectl")
+		}
+	}
+}
+
+// compose: a file may come from another machine (docker compose reference, -f).
+func (e *effector) compose() {
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && slices.Contains(a.Option.Names, "--file") && remoteSource(&a.Value) {
+			e.apartLate("option -f of " + e.prog.Name + " names a source on another machine")
+		}
+	}
+}

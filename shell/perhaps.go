@@ -56,6 +56,10 @@ var naming = []string{
 	"body", "label", "format", "author", "branch", "arg",
 }
 
+// adds are the readers in Go that add to what the table says of the operands,
+// and do not take its place.
+var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make")
+
 type perhaps struct {
 	prog  *Program
 	dirs  []Word
@@ -77,7 +81,7 @@ func (p *perhaps) arg(arg Arg, w *Word) {
 func (p *perhaps) operand(w Word) {
 	switch p.prog.Operands {
 	case Text, Unread:
-		if p.prog.Special == "" || p.prog.Special == "git" {
+		if p.prog.Special == "" || adds[p.prog.Special] {
 			p.word(w)
 		}
 	case Reads, Script, Copy, Transfer, InOut:

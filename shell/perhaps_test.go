@@ -21,7 +21,10 @@ func TestPerhaps(t *testing.T) {
 		{"cpio --foo=a", "a"},
 		{"cpio --exclude=a", ""},
 		{"java @a", "a"},
-		{"kubectl create secret generic x --from-file=k=a", "generic x k=a k a"},
+		{"kubectl create secret generic x --from-literal=k=a", "generic x k=a k a"},
+		{"kubectl create secret generic x --from-file=k=a", "generic x"}, // a is read
+		{"gh pr comment 1 -b x a", "1 a"},
+		{"make FILE=a", "FILE=a FILE a"},
 		{"docker run -v ./a:/b image", "./a:/b /b ./a"},
 		{"ls a", ""},
 		{"echo a @b c=d", ""},
