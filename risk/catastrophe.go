@@ -28,28 +28,48 @@ func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
 	if f.Failed != "" && spellsForkBomb(f.Source) {
 		return forkBomb, true
 	}
-	first := firstMove(f)
+	in := newRoom()
+	defer in.free()
+	l := newLine(f, place, in)
 	for i := range f.Actions {
-		if reason := catastropheOf(f, i, place, first < i); reason != "" {
+		if reason := l.catastrophe(i); reason != "" {
 			return reason, true
 		}
 	}
 	return "", false
 }
 
-// catastropheOf returns why the action at index i is catastrophic, or "";
-// moved says that the line changes the directory before it.
-func catastropheOf(f *shell.Facts, i int, place Place, moved bool) string {
-	a := &f.Actions[i]
+// line is a command line that is searched for what is catastrophic.
+type line struct {
+	facts *shell.Facts
+	place Place
+	room  *room
+	first int // the first command that changes the directory; -1: not looked for
+}
+
+func newLine(f *shell.Facts, place Place, in *room) line { return line{f, place, in, -1} }
+
+// catastrophe returns why the action at index i is catastrophic, or "".
+func (l *line) catastrophe(i int) string {
+	a := &l.facts.Actions[i]
 	switch {
 	case a.Kind == shell.Opaque && a.Reason == forkBomb:
 		return forkBomb
-	case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(f, a):
+	case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(l.facts, a):
 		return "destructive operation on the block device " + shown(&a.Path)
 	case a.Kind == shell.Command:
-		return catastrophe(f, i, place, moved)
+		return l.command(i)
 	}
 	return ""
+}
+
+// moved reports whether the line changes the directory before the action at
+// index i. That is looked for once a line: it may hold thousands of commands.
+func (l *line) moved(i int) bool {
+	if l.first < 0 {
+		l.first = firstMove(l.facts)
+	}
+	return l.first < i
 }
 
 // spellsForkBomb reports whether a line that could not be read holds a
@@ -87,25 +107,35 @@ func programName(a *shell.Action) string {
 	if len(a.Words) == 0 || !a.Words[0].Known() {
 		return ""
 	}
-	return path.Base(a.Words[0].Text)
+	return base(a.Words[0].Text)
 }
 
-// catastrophe returns why the command at index i is catastrophic, or "".
-func catastrophe(f *shell.Facts, i int, place Place, moved bool) string {
-	a := &f.Actions[i]
-	name := programName(a)
-	t := target{facts: f, action: a, place: place, moved: moved}
+// base is the last path segment of a program's name.
+func base(program string) string {
+	if program != "" && strings.IndexByte(program, '/') < 0 {
+		return program
+	}
+	return path.Base(program)
+}
+
+// command returns why the command at index i is catastrophic, or "".
+func (l *line) command(i int) string {
+	name := programName(&l.facts.Actions[i])
 	switch {
 	case name == "rm" || name == "srm":
-		return t.removal()
+		return l.target(i).removal()
 	case name == "find":
-		return t.findRemoval(i)
+		return l.target(i).findRemoval(i)
 	case makesFileSystem(name):
-		return t.formatting(name)
-	case slices.Contains(overwriters, name):
-		return t.overwriting(name)
+		return l.target(i).formatting(name)
+	case overwrites(name):
+		return l.target(i).overwriting(name)
 	}
 	return ""
+}
+
+func (l *line) target(i int) *target {
+	return &target{facts: l.facts, action: &l.facts.Actions[i], place: l.place, room: l.room, moved: l.moved(i)}
 }
 
 // makesFileSystem reports whether a program's name is that of mkfs or one of
@@ -118,20 +148,27 @@ func makesFileSystem(name string) bool {
 	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs_")
 }
 
-// overwriters destroy the block device that an operand names.
-var overwriters = []string{"blkdiscard", "cp", "dc3dd", "dcfldd", "dd", "ddrescue", "mkswap", "shred", "sgdisk", "tee", "truncate", "wipefs"}
+// overwrites reports whether a program destroys the block device that an
+// operand names.
+func overwrites(name string) bool {
+	switch name {
+	case "blkdiscard", "cp", "dc3dd", "dcfldd", "dd", "ddrescue", "mkswap", "shred", "sgdisk", "tee", "truncate", "wipefs":
+		return true
+	}
+	return false
+}
 
 // target looks at what one command removes or overwrites.
 type target struct {
 	facts  *shell.Facts
 	action *shell.Action
 	place  Place
+	room   *room
 	moved  bool // the line changes the directory before the command
 }
 
 // firstMove returns the index of the first command that changes the directory,
-// or one behind the last action. It is looked for once a line: a line may hold
-// thousands of commands.
+// or one behind the last action.
 func firstMove(f *shell.Facts) int {
 	for i := range f.Actions {
 		switch programName(&f.Actions[i]) {
@@ -142,8 +179,11 @@ func firstMove(f *shell.Facts) int {
 	return len(f.Actions)
 }
 
+// formatting is how a program that makes file systems is read.
+var formatting = newPlan(formats)
+
 func (t *target) formatting(name string) string {
-	if u := read(t.action, name); u.asksForHelp(formats) {
+	if u := t.room.read(t.action, name); u.asksForHelp(formatting) {
 		return ""
 	}
 	return "makes a file system (" + name + ")"
@@ -152,7 +192,7 @@ func (t *target) formatting(name string) string {
 // overwriting: the operands that are written are Write actions too, where the
 // catalogue knows the program.
 func (t *target) overwriting(name string) string {
-	u := read(t.action, name)
+	u := t.room.read(t.action, name)
 	for n, arg := range u.scan.Args {
 		w := t.action.Words[arg.Word]
 		switch name {
@@ -188,7 +228,7 @@ func shifted(holes []shell.Hole, by int) []shell.Hole {
 
 // removal looks at the operands of rm.
 func (t *target) removal() string {
-	u := read(t.action, "rm")
+	u := t.room.read(t.action, "rm")
 	recursive := u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) ||
 		u.option("--no-preserve-root", false)
 	if !recursive && !u.unsure {
@@ -480,7 +520,7 @@ func (t *target) removesFound(i int) bool {
 		if c.Kind != shell.Command || programName(c) != "rm" || !descends(t.facts, k, i) {
 			continue
 		}
-		u := read(c, "rm")
+		u := t.room.read(c, "rm")
 		if u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) {
 			return true
 		}

@@ -66,15 +66,16 @@ func reading(a *shell.Action, p Profile) Finding {
 // writing is the finding of a Write.
 func writing(a *shell.Action, p Profile) Finding {
 	if device(&a.Path) {
-		return Finding{Class: Forbidden, Reason: disks, Factors: []string{FactorDevice}}
+		return Finding{Class: Forbidden, Reason: disks, Factors: alone(FactorDevice)}
 	}
-	f := Finding{Class: Moderate, Reason: "mutating operation: writes " + shown(&a.Path)}
-	if s := known(&a.Path); s != nil {
-		f.Class, f.Reason = s.write, s.reason
-		f.factor(s.factor)
-		if p == Terminal && s.reason == users {
-			f.Class = Forbidden
-		}
+	s := known(&a.Path)
+	if s == nil {
+		return Finding{Class: Moderate, Reason: "mutating operation: writes " + shown(&a.Path)}
+	}
+	f := Finding{Class: s.write, Reason: s.reason}
+	f.factor(s.factor)
+	if p == Terminal && s.reason == users {
+		f.Class = Forbidden
 	}
 	return f
 }

@@ -99,9 +99,29 @@ func (f *Finding) raise(c Class, reason, factor string) {
 }
 
 func (f *Finding) factor(name string) {
-	if name != "" && !slices.Contains(f.Factors, name) {
+	switch {
+	case name == "" || slices.Contains(f.Factors, name):
+	case f.Factors == nil:
+		f.Factors = alone(name)
+	default:
 		f.Factors = append(f.Factors, name)
 	}
+}
+
+// factors are the factors one by one, for findings that have a single one.
+var factors = [...]string{
+	FactorSubstitution, FactorDynamic, FactorUnknown, FactorArgument, FactorSensitive, FactorSystem,
+	FactorDevice, FactorInterpreter, FactorCatastrophic,
+}
+
+// alone returns a list of one factor, without room for a second.
+func alone(name string) []string {
+	for i := range factors {
+		if factors[i] == name {
+			return factors[i : i+1 : i+1]
+		}
+	}
+	return []string{name}
 }
 
 // Facts returns the finding of a whole command line: the highest class of its
@@ -112,7 +132,7 @@ func Facts(f *shell.Facts, p Profile) Finding {
 		all.join(one)
 	}
 	if f.Failed != "" && spellsForkBomb(f.Source) {
-		all.join(Finding{Class: Forbidden, Reason: forkBomb, Factors: []string{FactorCatastrophic}})
+		all.join(Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)})
 	}
 	return all
 }
@@ -132,30 +152,43 @@ func (f *Finding) join(g Finding) {
 // a program that only reads, but here runs another one; what is fetched and
 // run; a catastrophic command.
 func Each(f *shell.Facts, p Profile) []Finding {
-	out := make([]Finding, len(f.Actions))
-	fetches, first := false, firstMove(f)
+	return AppendEach(make([]Finding, 0, len(f.Actions)), f, p)
+}
+
+// AppendEach appends what Each returns to out.
+func AppendEach(out []Finding, f *shell.Facts, p Profile) []Finding {
+	in := newRoom()
+	defer in.free()
+	from, fetches, l := len(out), false, newLine(f, Place{}, in)
+	out = slices.Grow(out, len(f.Actions))
 	for i := range f.Actions {
 		a := &f.Actions[i]
-		out[i] = Action(a, p)
-		fetches = fetches || a.Kind == shell.Fetch || slices.Contains(fetchers, programName(a))
-		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[up].Class == Safe && out[up].Reason == readOnly {
-			out[up].raise(Moderate, wrapper, "")
+		out = append(out, action(a, p, in))
+		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
+		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].Class == Safe && out[from+up].Reason == readOnly {
+			out[from+up].raise(Moderate, wrapper, "")
 		}
-		if reason := catastropheOf(f, i, Place{}, first < i); reason != "" {
-			out[i].raise(Forbidden, reason, FactorCatastrophic)
+		if reason := l.catastrophe(i); reason != "" {
+			out[from+i].raise(Forbidden, reason, FactorCatastrophic)
 		}
 	}
 	for i := range f.Actions {
 		if fetches && readsProgram(&f.Actions[i]) {
-			out[i].raise(fetchedClass(p), "runs what it fetches from a host", FactorInterpreter)
+			out[from+i].raise(fetchedClass(p), "runs what it fetches from a host", FactorInterpreter)
 		}
 	}
 	return out
 }
 
-// fetchers are the programs whose output comes from a host, whether or not
-// the address is known.
-var fetchers = []string{"aria2c", "curl", "fetch", "http", "https", "wget"}
+// fetcher reports whether the output of a program comes from a host, whether or
+// not the address is known.
+func fetcher(name string) bool {
+	switch name {
+	case "aria2c", "curl", "fetch", "http", "https", "wget":
+		return true
+	}
+	return false
+}
 
 // fetchedClass: seed 4 forbids what seed 1 says nothing of.
 func fetchedClass(p Profile) Class {
@@ -174,9 +207,15 @@ func readsProgram(a *shell.Action) bool {
 // Action returns the finding of one action of any kind. A kind that is not
 // known is Forbidden.
 func Action(a *shell.Action, p Profile) Finding {
+	in := newRoom()
+	defer in.free()
+	return action(a, p, in)
+}
+
+func action(a *shell.Action, p Profile, in *room) Finding {
 	switch a.Kind {
 	case shell.Command:
-		return Command(a, p)
+		return command(a, p, in)
 	case shell.Read:
 		return reading(a, p)
 	case shell.Write:
@@ -192,27 +231,33 @@ func Action(a *shell.Action, p Profile) Finding {
 func hidden(a *shell.Action) Finding {
 	switch {
 	case a.Reason == forkBomb:
-		return Finding{Class: Forbidden, Reason: forkBomb, Factors: []string{FactorCatastrophic}}
+		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
 	case readsProgram(a):
-		return Finding{Class: High, Reason: a.Reason, Factors: []string{FactorInterpreter}}
+		return Finding{Class: High, Reason: a.Reason, Factors: alone(FactorInterpreter)}
 	}
-	return Finding{Class: Moderate, Reason: a.Reason, Factors: []string{FactorDynamic}}
+	return Finding{Class: Moderate, Reason: a.Reason, Factors: alone(FactorDynamic)}
 }
 
 // Command returns the finding of a Command action: what the tables say of the
 // program itself. What it runs, reads and writes are actions of their own.
 func Command(a *shell.Action, p Profile) Finding {
+	in := newRoom()
+	defer in.free()
+	return command(a, p, in)
+}
+
+func command(a *shell.Action, p Profile, in *room) Finding {
 	if len(a.Words) == 0 || !a.Words[0].Known() {
-		f := Finding{Class: Moderate, Reason: "the command name is known only when it runs", Factors: []string{FactorDynamic}}
+		f := Finding{Class: Moderate, Reason: "the command name is known only when it runs", Factors: alone(FactorDynamic)}
 		f.substitution(a)
 		return f
 	}
-	name := path.Base(a.Words[0].Text)
+	name := base(a.Words[0].Text)
 	var f Finding
-	if rows := lookup(name, p); rows != nil {
-		f = tabled(a, name, rows)
+	if plan := lookup(name, p); plan != nil {
+		f = tabled(a, name, plan, in)
 	} else {
-		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: []string{FactorUnknown}}
+		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: alone(FactorUnknown)}
 	}
 	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
 		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
@@ -246,12 +291,12 @@ func (f *Finding) substitution(a *shell.Action) {
 }
 
 // tabled is the finding of a command that the tables know.
-func tabled(a *shell.Action, name string, rows []row) Finding {
-	u := read(a, name)
-	if u.asksForHelp(rows) {
+func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
+	u := in.read(a, name)
+	if u.asksForHelp(p) {
 		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
 	}
-	r := u.find(rows)
+	r := p.find(&u)
 	if r == nil {
 		return Finding{Class: Moderate, Reason: mutating}
 	}
@@ -276,22 +321,12 @@ func (u *use) prove(f *Finding, r *row, a *shell.Action) {
 	}
 }
 
-// lookup returns the rows of a program, nil if no table of the profile has it.
-func lookup(name string, p Profile) []row {
+// lookup returns the plan of a program, nil if no table of the profile has it.
+func lookup(name string, p Profile) *plan {
 	if p == Terminal {
-		if rows := search(terminal, name); rows != nil {
-			return rows
+		if found := ofTerminal.find(name); found != nil {
+			return found
 		}
 	}
-	return search(defaults, name)
-}
-
-func search(table []program, name string) []row {
-	i, found := slices.BinarySearchFunc(table, name, func(p program, name string) int {
-		return strings.Compare(p.name, name)
-	})
-	if !found {
-		return nil
-	}
-	return table[i].rows
+	return ofDefaults.find(name)
 }

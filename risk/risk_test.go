@@ -211,7 +211,7 @@ func TestSafeMustBeProven(t *testing.T) {
 			t.Errorf("%s: %+v, want moderate", name, got)
 		}
 	}
-	if got := tabled(&unproven, "ls", nil); got.Class != Moderate {
+	if got := tabled(&unproven, "ls", newPlan(nil), new(room)); got.Class != Moderate {
 		t.Errorf("a program whose rows say nothing: %+v, want moderate", got)
 	}
 }

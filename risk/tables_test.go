@@ -64,7 +64,8 @@ func TestEveryRowIsReached(t *testing.T) {
 				for _, path := range append(strings.Fields(p.rows[i].subs), "")[:max(1, len(strings.Fields(p.rows[i].subs)))] {
 					words := example(p.name, path, p.rows[i].with)
 					a := shell.Action{Kind: shell.Command, Words: words}
-					if got := read(&a, p.name).find(p.rows); got != &p.rows[i] {
+					u := new(room).read(&a, p.name)
+					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
 						t.Errorf("%s: %v reaches %+v, not %+v", name, texts(words), got, p.rows[i])
 					}
 				}
@@ -136,7 +137,11 @@ func TestEverySpotIsReached(t *testing.T) {
 // the machine.
 func TestTerminalIsLaxerOnlyForPower(t *testing.T) {
 	for _, p := range terminal {
-		for _, r := range search(defaults, p.name) {
+		known := ofDefaults.find(p.name)
+		if known == nil {
+			continue
+		}
+		for _, r := range known.rows {
 			if p.rows[0].class < r.class && r.reason != power {
 				t.Errorf("%s: %v in Default (%s), %v in Terminal", p.name, r.class, r.reason, p.rows[0].class)
 			}

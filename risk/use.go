@@ -2,6 +2,7 @@ package risk
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -21,27 +22,56 @@ type use struct {
 // every option is unlisted, and none takes a value.
 var bare shell.Program
 
-// read sorts the words of a command.
-func read(a *shell.Action, name string) *use {
+// room is space for what is read of one command at a time. It is kept from one
+// line to the next; nothing of it becomes part of a finding.
+type room struct {
+	args     []shell.Arg
+	operands []string
+	used     int // of args, at most
+}
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// maxRoom is how many arguments room is kept for.
+const maxRoom = 64
+
+func newRoom() *room { return rooms.Get().(*room) }
+
+// free empties the room and gives it back.
+func (in *room) free() {
+	if cap(in.args) > maxRoom {
+		return
+	}
+	clear(in.args[:in.used])
+	clear(in.operands[:min(in.used, cap(in.operands))])
+	in.used = 0
+	rooms.Put(in)
+}
+
+// read sorts the words of a command. What it returns holds until the next read
+// into the same room.
+func (in *room) read(a *shell.Action, name string) use {
 	entry := a.Program
 	if entry == nil {
 		entry = &bare
 	}
-	u := &use{words: a.Words, scan: entry.Scan(a.Words)}
+	u := use{words: a.Words, operands: in.operands[:0], scan: entry.ScanInto(a.Words, in.args)}
+	in.args = u.scan.Args[:0]
 	u.entry = u.scan.Prog
 	if name == "kill" {
 		u.scan.Args = killArgs(a.Words)
 	}
-	for _, arg := range u.scan.Args {
-		u.operand(arg)
+	for i := range u.scan.Args {
+		u.operand(&u.scan.Args[i])
 	}
+	in.operands, in.used = u.operands, max(in.used, len(u.scan.Args))
 	return u
 }
 
 // operand notes what an argument is if it is no option. Names of subcommands
 // are taken as they stand: what is an alias to the catalogue (git stash pop and
 // drop read their options alike) may differ in class.
-func (u *use) operand(arg shell.Arg) {
+func (u *use) operand(arg *shell.Arg) {
 	w := &u.words[arg.Word]
 	switch {
 	case arg.Kind == shell.ArgUnsure:
@@ -60,7 +90,7 @@ func knownText(w *shell.Word) string {
 }
 
 // isWord reports whether an argument that is not listed is no option.
-func (u *use) isWord(arg shell.Arg) bool {
+func (u *use) isWord(arg *shell.Arg) bool {
 	return arg.Kind == shell.ArgUnlisted && !strings.HasPrefix(u.words[arg.Word].Text, "-")
 }
 
@@ -89,106 +119,59 @@ func killArgs(words []shell.Word) []shell.Arg {
 // asksForHelp reports whether the command is a program, subcommands of the
 // tables and --help or --version, and nothing else: it then prints a text and
 // ends. With an operand it might pass the word on to another program.
-func (u *use) asksForHelp(rows []row) bool {
+func (u *use) asksForHelp(p *plan) bool {
 	last := len(u.words) - 1
 	text := u.words[last].Text
 	if last < 1 || !u.words[last].Known() || text != "--help" && text != "--version" {
 		return false
 	}
-	for _, arg := range u.scan.Args {
+	for i := range u.scan.Args {
+		arg := &u.scan.Args[i]
 		option := arg.Kind == shell.ArgOption || arg.Kind == shell.ArgUnlisted && !u.isWord(arg)
 		if option != (arg.Word == last) || arg.Kind == shell.ArgDashes || arg.Kind == shell.ArgUnsure {
 			return false
 		}
 	}
-	return u.named(rows)
+	return p.names(u)
 }
 
-// named reports whether all operands are subcommands that a row names.
-func (u *use) named(rows []row) bool {
-	for i := range rows {
-		if u.path(rows[i].subs) == len(u.operands) {
-			return true
-		}
+// begins reports whether the operands begin with a subcommand path.
+func (u *use) begins(path []string) bool {
+	if len(path) > len(u.operands) {
+		return false
 	}
-	return false
-}
-
-// find returns the row that the tables' order chooses, or nil.
-func (u *use) find(rows []row) *row {
-	var best *row
-	depth := -1
-	for i := range rows {
-		if n := u.path(rows[i].subs); n > depth && u.holds(&rows[i], n) {
-			best, depth = &rows[i], n
-		}
-	}
-	return best
-}
-
-// path returns the length of the longest of the paths that the command's
-// subcommands begin with, -1 if there is none. No path has the length 0.
-func (u *use) path(subs string) int {
-	if subs == "" {
-		return 0
-	}
-	if !u.mayLead(subs) {
-		return -1
-	}
-	longest := -1
-	for one := ""; subs != ""; {
-		one, subs, _ = strings.Cut(subs, " ")
-		if one != "" {
-			longest = max(longest, u.leads(one))
-		}
-	}
-	return longest
-}
-
-// mayLead is a quick look: without a * the first operand must stand among the
-// paths.
-func (u *use) mayLead(subs string) bool {
-	return strings.IndexByte(subs, '*') >= 0 || len(u.operands) > 0 && strings.Contains(subs, u.operands[0])
-}
-
-func (u *use) leads(one string) int {
-	if len(u.operands) == 0 || u.operands[0] != "" && one[0] != u.operands[0][0] && one[0] != '*' {
-		return -1
-	}
-	n := 0
-	for segment := range strings.SplitSeq(one, "/") {
-		if n >= len(u.operands) || !star(segment, u.operands[n]) {
-			return -1
-		}
-		n++
-	}
-	return n
-}
-
-// holds reports whether the command has all that the row asks for, behind a
-// path of n subcommands.
-func (u *use) holds(r *row, n int) bool {
-	for want := range strings.FieldsSeq(r.with) {
-		if !u.has(want, n, r.class == Safe) {
+	for i := range path {
+		if !star(path[i], u.operands[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func (u *use) has(want string, n int, exact bool) bool {
-	switch want[0] {
-	case '+':
-		return len(u.operands)-n >= int(want[1]-'0')
-	case '@':
+// holds reports whether the command has all that row i of its program asks
+// for, behind a path of n subcommands.
+func (u *use) holds(p *plan, i, n int) bool {
+	for k := range p.wants[i] {
+		if !u.has(&p.wants[i][k], n, p.rows[i].class == Safe) {
+			return false
+		}
+	}
+	return true
+}
+
+func (u *use) has(w *want, n int, exact bool) bool {
+	switch {
+	case w.operands > 0:
+		return len(u.operands)-n >= w.operands
+	case w.form != "":
 		for _, o := range u.operands[n:] {
-			if o != "" && star(want[1:], o) {
+			if o != "" && star(w.form, o) {
 				return true
 			}
 		}
 		return false
 	}
-	for spelling := range strings.SplitSeq(want, "|") {
+	for _, spelling := range w.spellings {
 		if u.option(spelling, exact) {
 			return true
 		}
@@ -250,7 +233,7 @@ func (u *use) unlisted(r *row) string {
 	for i := range u.scan.Args {
 		arg := &u.scan.Args[i]
 		text := u.words[arg.Word].Text
-		if arg.Kind == shell.ArgUnlisted && !u.isWord(*arg) && !r.names(text) {
+		if arg.Kind == shell.ArgUnlisted && !u.isWord(arg) && !r.names(text) {
 			return text
 		}
 	}

@@ -1,0 +1,171 @@
+package risk
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// plan is the rows of a program, taken apart when they are first asked: the
+// tables are text, and most programs of them are never met.
+type plan struct {
+	rows  []row
+	wants [][]want // what each row asks for
+	// heads are the subcommand paths by their first segment, stars those whose
+	// first segment has a *.
+	heads map[string][]lead
+	stars []lead
+}
+
+// lead is one subcommand path of a row.
+type lead struct {
+	row  int // its index
+	path []string
+}
+
+// want is one thing that a row asks for: an option in one of its spellings, a
+// number of operands, or an operand of a form.
+type want struct {
+	spellings []string
+	operands  int
+	form      string
+}
+
+func newPlan(rows []row) *plan {
+	p := &plan{rows: rows, wants: make([][]want, len(rows))}
+	for i := range rows {
+		for one := range strings.FieldsSeq(rows[i].with) {
+			p.wants[i] = append(p.wants[i], newWant(one))
+		}
+		for one := range strings.FieldsSeq(rows[i].subs) {
+			p.add(lead{i, strings.Split(one, "/")})
+		}
+	}
+	return p
+}
+
+func newWant(text string) want {
+	switch text[0] {
+	case '+':
+		return want{operands: int(text[1] - '0')}
+	case '@':
+		return want{form: text[1:]}
+	}
+	return want{spellings: strings.Split(text, "|")}
+}
+
+func (p *plan) add(l lead) {
+	head := l.path[0]
+	if strings.IndexByte(head, '*') >= 0 {
+		p.stars = append(p.stars, l)
+		return
+	}
+	if p.heads == nil {
+		p.heads = map[string][]lead{}
+	}
+	p.heads[head] = append(p.heads[head], l)
+}
+
+// index finds the plans of a table.
+type index struct {
+	table []program
+	plans []atomic.Pointer[plan]
+	first func() *[257]uint16 // for each byte the first entry whose name does not begin with a smaller one
+}
+
+var (
+	ofDefaults = newIndex(defaults)
+	ofTerminal = newIndex(terminal)
+)
+
+func newIndex(table []program) *index {
+	return &index{table, make([]atomic.Pointer[plan], len(table)), sync.OnceValue(func() *[257]uint16 {
+		var first [257]uint16
+		at := 0
+		for b := range first {
+			for at < len(table) && int(table[at].name[0]) < b {
+				at++
+			}
+			first[b] = uint16(at)
+		}
+		return &first
+	})}
+}
+
+// find returns the plan of a program, nil if the table does not have it.
+func (x *index) find(name string) *plan {
+	if name == "" {
+		return nil
+	}
+	first := x.first()
+	low, high := int(first[name[0]]), int(first[int(name[0])+1])
+	for low < high {
+		switch at := (low + high) / 2; {
+		case x.table[at].name < name:
+			low = at + 1
+		case x.table[at].name > name:
+			high = at
+		default:
+			return x.plan(at)
+		}
+	}
+	return nil
+}
+
+func (x *index) plan(at int) *plan {
+	if p := x.plans[at].Load(); p != nil {
+		return p
+	}
+	p := newPlan(x.table[at].rows)
+	x.plans[at].Store(p)
+	return p
+}
+
+// find returns the row that the tables' order chooses for a command, or nil.
+func (p *plan) find(u *use) *row {
+	var room [48]int8
+	depths := p.depths(u, room[:0])
+	var best *row
+	deepest := int8(-1)
+	for i := range p.rows {
+		if n := depths[i]; n > deepest && u.holds(p, i, int(n)) {
+			best, deepest = &p.rows[i], n
+		}
+	}
+	return best
+}
+
+// depths appends, for each row, the length of the longest of its paths that
+// the command's subcommands begin with, -1 if there is none. No path has the
+// length 0.
+func (p *plan) depths(u *use, depths []int8) []int8 {
+	for i := range p.rows {
+		depth := int8(-1)
+		if p.rows[i].subs == "" {
+			depth = 0
+		}
+		depths = append(depths, depth)
+	}
+	if len(u.operands) == 0 || p.heads == nil && p.stars == nil {
+		return depths
+	}
+	for _, leads := range [2][]lead{p.heads[u.operands[0]], p.stars} {
+		for _, l := range leads {
+			if n := len(l.path); n > int(depths[l.row]) && u.begins(l.path) {
+				depths[l.row] = int8(n)
+			}
+		}
+	}
+	return depths
+}
+
+// names reports whether all operands of a command are subcommands that a row
+// names.
+func (p *plan) names(u *use) bool {
+	for _, n := range p.depths(u, nil) {
+		if int(n) == len(u.operands) {
+			return true
+		}
+	}
+	return false
+}
