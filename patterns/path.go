@@ -207,9 +207,8 @@ func knownForm(text string) form {
 	if text == "/" {
 		return f
 	}
-	n := strings.Count(text, "/")
-	f.segs = make([]segment, 0, n)
-	for _, name := range strings.Split(text[1:], "/") {
+	f.segs = make([]segment, 0, strings.Count(text, "/"))
+	for name := range strings.SplitSeq(text[1:], "/") {
 		f.segs = append(f.segs, segment{text: name})
 	}
 	return f
@@ -445,35 +444,69 @@ func (p *Path) Inside() Match {
 	if p.odd != "" || p.lost {
 		return Maybe
 	}
-	dir := knownForm(path.Clean(p.place.Workspace))
-	best := Yes
+	dir, best := path.Clean(p.place.Workspace), Yes
 	for i := range p.forms {
-		best = min(best, p.forms[i].within(dir.segs, p.place.Fold))
+		best = min(best, p.forms[i].within(dir, p.place.Fold))
 	}
 	return best
 }
 
-// within says whether a form lies in a directory.
-func (f *form) within(dir []segment, fold bool) Match {
-	if f.deep() {
+// within says whether a form lies in a directory, which is cleaned.
+func (f *form) within(dir string, fold bool) Match {
+	switch {
+	case f.deep():
 		return Maybe
+	case dir[0] != '/':
+		return No
 	}
-	for i := range dir {
-		if i >= len(f.segs) {
+	n := 0
+	for rest := dir[1:]; rest != ""; n++ {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		if n >= len(f.segs) {
 			return No
 		}
-		s := &f.segs[i]
+		s := &f.segs[n]
 		if len(s.holes) > 0 {
 			return Maybe
 		}
-		if !sameName(s.text, dir[i].text, fold) {
+		if !sameName(s.text, name, fold) {
 			return No
 		}
 	}
-	for i := len(dir); i < len(f.segs); i++ {
-		if f.segs[i].deep {
+	for ; n < len(f.segs); n++ {
+		if f.segs[n].deep {
 			return Maybe
 		}
 	}
 	return Yes
+}
+
+// Within is what Inside says of the path that NewPath prepares. The workspace
+// itself, which commands take their settings from, needs no preparing.
+func Within(word shell.Word, dir string, place Place, resolve func(string) (string, bool)) Match {
+	if resolve != nil && word.Known() && word.Text == place.Workspace && !place.Fold && ordinary(word.Text) {
+		if real, ok := resolve(word.Text); ok && real == word.Text {
+			return Yes
+		}
+	}
+	return NewPath(word, dir, place, resolve).Inside()
+}
+
+// ordinary reports whether an absolute path is clean and names what it seems
+// to: nothing of it has to be looked at twice.
+func ordinary(text string) bool {
+	if text == "" || text[0] != '/' || len(text) > maxPath || strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "/dev/") {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c <= ' ' || c >= 0x7f:
+			return false
+		case c != '/':
+		case i+1 == len(text) || text[i+1] == '/' || text[i+1] == '.':
+			return false
+		}
+	}
+	return !strings.Contains(text, "..")
 }

@@ -393,3 +393,43 @@ func TestAllowTree(t *testing.T) {
 		}
 	}
 }
+
+// Within looks less closely at the workspace itself, and comes to the same.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	leads := func(to string, ok bool) func(string) (string, bool) {
+		return func(name string) (string, bool) {
+			if name == "/home/dev/proj" || to == "" {
+				return to, ok
+			}
+			return name, true
+		}
+	}
+	follows := map[string]func(string) (string, bool){
+		"as it stands": same, "a link": leads("/elsewhere", true), "a link below": leads("/home/dev/proj/x", true),
+		"unknown": leads("", false), "relative": leads("proj", true), "unclean": leads("/home/dev/proj/", true),
+	}
+	proven := 0
+	for _, workspace := range []string{
+		"/home/dev/proj", "/home/dev/proj/", "/home/dev/../proj", "/home/./dev", "//home", "/", "", "x", ".", "/p/..a", "/p/a..b", "/p/.a",
+		"/p/ ", "/p/\x7f", "/p/é", "/proc/self/cwd", "/dev/fd/3", "/proc", "/dev", "/p/a~1", "/" + strings.Repeat("n", maxPath),
+	} {
+		for _, fold := range []bool{false, true} {
+			place := Place{Workspace: workspace, Fold: fold}
+			for how, follow := range follows {
+				for _, w := range []shell.Word{word(workspace), word("/home/dev/proj"), word("/home/dev/proj/x"), word("x"), word("$"), {Text: workspace, Split: true}} {
+					got, want := Within(w, "/home/dev/proj", place, follow), NewPath(w, "/home/dev/proj", place, follow).Inside()
+					if got != want {
+						t.Errorf("%.40q in %.40q (fold %v, %s): %v, want %v", w.Filled("$"), workspace, fold, how, got, want)
+					}
+					if got == Yes && w.Text == workspace {
+						proven++
+					}
+				}
+			}
+		}
+	}
+	if proven == 0 {
+		t.Error("nothing lies in its workspace")
+	}
+}

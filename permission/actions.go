@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -268,16 +269,16 @@ func (e *evaluation) readLine(t tool) error {
 		Dialect:   e.use.Dialect,
 		Catalog:   e.policy.Catalog,
 	})
-	e.acts = make([]act, 0, len(e.facts.Actions)+2)
+	e.acts = slices.Grow(e.acts, len(e.facts.Actions)+2)
 	outside := e.followConfig()
-	found := risk.Each(e.facts, e.policy.Profile)
+	e.found = risk.AppendEach(e.found, e.facts, e.policy.Profile)
 	if !e.policy.NoCatastrophic {
 		e.catastrophe, _ = risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
 	}
 	runs := false
 	for i := range e.facts.Actions {
 		does := &e.facts.Actions[i]
-		e.add(does, found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside})
+		e.add(does, e.found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside})
 		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
 	}
 	if !runs {
@@ -313,7 +314,7 @@ func (e *evaluation) trusted(dirs []shell.Word) bool {
 		if e.inside != "" && dirs[i].Known() && dirs[i].Text == e.inside {
 			continue
 		}
-		if patterns.NewPath(dirs[i], e.dir, e.policy.Place, e.resolve).Inside() != patterns.Yes {
+		if patterns.Within(dirs[i], e.dir, e.policy.Place, e.resolve) != patterns.Yes {
 			return false
 		}
 		e.inside = dirs[i].Text

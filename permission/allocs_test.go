@@ -9,7 +9,7 @@ import "testing"
 
 // maxLineAllocs are the allocations of "git status" from its text to the
 // decision.
-const maxLineAllocs = 21
+const maxLineAllocs = 10
 
 // TestAllocs holds the figures of docs/performance.md that do not depend on
 // the machine.

@@ -113,13 +113,14 @@ func BenchmarkLine(b *testing.B) {
 
 // again decides a command line anew, without reading the input again.
 func again(e *evaluation) Decision {
-	next := &evaluation{
-		policy: e.policy, said: e.said, use: e.use, env: e.env, traits: e.traits, dir: e.dir, input: e.input,
-	}
+	next := begin(e.policy, e.said, e.use, e.env, nil)
+	next.dir, next.input = e.dir, e.input
 	if err := next.readLine(tools["Bash"]); err != nil {
 		return refused(err.Error())
 	}
-	return next.decide()
+	d := next.decide()
+	next.end()
+	return d
 }
 
 func line(use ToolUse) string {
@@ -160,25 +161,22 @@ var worstLines = map[string]string{
 	"unfamiliar":  "foo " + strings.Repeat("rm ", 20000),
 }
 
-// TestConcurrent decides many lines at once, with the parsers, walkers and
-// trees that are kept from one line to the next, and compares each decision
-// and its facts with those that a quiet process comes to: nothing that a
-// caller holds is written to later.
+// TestConcurrent decides many lines at once, with the parsers, walkers, trees
+// and lists that are kept from one line to the next, and compares each
+// decision, its trace and its facts with those that a quiet process comes to:
+// nothing that a caller holds is written to later.
 func TestConcurrent(t *testing.T) {
 	p := benchPolicy(t, 100)
 	lines := []string{
 		"git status", "git push --force origin main", "cd a && npm run test 2>&1 | tail -20", "rm -rf build | tee x > y",
 		"sudo env A=1 timeout 5 rm -rf src", "find . -name '*.go' -exec rm {} ';'", "echo \"$(cat a; git log)\" > out.txt", "bash -c 'rm x; ls'",
-		"x=1; echo $x | xargs rm", "cp -r a b c && mv d e", "if", "tool9 run x", "tar --checkpoint-action=exec=sh -cf a b", "curl -o x https://a.example/y",
-	}
-	type kept struct {
-		d Decision
-		f *shell.Facts
+		"x=1; echo $x | xargs rm", "cp -r a b c && mv d e", "if", strings.Repeat("rm a; ls > b; ", maxKept), "tool9 run x", "tar --checkpoint-action=exec=sh -cf a b", "curl -o x https://a.example/y",
 	}
 	get := func(line string) kept {
 		use := using("Bash", line)
 		use.Dir = workspace
-		return kept{Evaluate(p, nil, &use, fakeFS{}, nil), shell.Analyze(strings.Clone(line), shell.Options{Dir: workspace, Workspace: workspace})}
+		var tr Trace
+		return kept{Evaluate(p, nil, &use, fakeFS{}, &tr), tr, shell.Analyze(strings.Clone(line), shell.Options{Dir: workspace, Workspace: workspace})}
 	}
 	want := map[string]string{}
 	for _, line := range lines {
@@ -203,13 +201,17 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// everything is all of a decision and of facts, for comparison.
-func everything(k struct {
-	d Decision
-	f *shell.Facts
-}) string {
+// kept is what callers have of a line.
+type kept struct {
+	d  Decision
+	tr Trace
+	f  *shell.Facts
+}
+
+// everything is all of it, for comparison.
+func everything(k kept) string {
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%+v\n%s %v %q\n", k.d, k.f.Source, k.f.Simple, k.f.Failed)
+	fmt.Fprintf(&sb, "%+v\n%+v\n%s %v %q\n", k.d, k.tr, k.f.Source, k.f.Simple, k.f.Failed)
 	for _, a := range k.f.Actions {
 		if a.Program != nil {
 			fmt.Fprint(&sb, a.Program.Name, a.Program.Path)

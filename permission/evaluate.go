@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -25,9 +26,10 @@ type evaluation struct {
 	// policy lifts the guard.
 	catastrophe string
 	acts        []act
-	edits       []edit   // for a mode that allows edits: what each command writes
-	guards      []string // the policy's guarded files, links followed
-	trims       bool     // blanks stand around the path that a file tool is asked for
+	found       []risk.Finding // the risks of the actions of a line
+	edits       []edit         // for a mode that allows edits: what each command writes
+	guards      []string       // the policy's guarded files, links followed
+	trims       bool           // blanks stand around the path that a file tool is asked for
 	// outsideSandbox: the tool use asks to run outside the sandbox.
 	outsideSandbox bool
 	forbidden      string // why the ceiling forbids the line
@@ -159,15 +161,40 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 	if use == nil {
 		return refused("there is no tool use")
 	}
-	e := &evaluation{
-		policy: p, said: said, use: use, env: env, ceiling: ceiling,
-		traits: p.Mode.Traits(),
-	}
+	e := begin(p, said, use, env, ceiling)
 	if err := e.read(); err != nil {
 		return refused(err.Error())
 	}
 	tr.fill(e)
-	return e.decide()
+	d = e.decide()
+	e.end()
+	return d
+}
+
+// evaluations are kept from one tool use to the next for their lists. What
+// leaves the package is copied from them: no decision and no trace has a
+// pointer to an act.
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+
+// maxKept is how many acts a list is kept for.
+const maxKept = 32
+
+func begin(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling) *evaluation {
+	e := evaluations.Get().(*evaluation)
+	e.policy, e.said, e.use, e.env, e.ceiling, e.traits = p, said, use, env, ceiling, p.Mode.Traits()
+	return e
+}
+
+// end gives e back, emptied. What failed, or panicked, is not given back.
+func (e *evaluation) end() {
+	acts, found := e.acts, e.found
+	if cap(acts) > maxKept || cap(found) > maxKept {
+		acts, found = nil, nil
+	}
+	clear(acts)
+	clear(found)
+	*e = evaluation{acts: acts[:0], found: found[:0]}
+	evaluations.Put(e)
 }
 
 // refused is the guard's decision about a tool use that cannot be read.
@@ -486,7 +513,7 @@ func (e *evaluation) unprovenBy(a *act) string {
 	case a.does.Unproven != "":
 		return " (" + a.does.Unproven + ")"
 	case a.does.Reach > 0 && yes(e.policy.Allow, &a.sub, patterns.Query{}) != nil:
-		return " (a rule must name the subcommand: it runs what it fetches)"
+		return " (a rule must name the subcommand)"
 	}
 	return ""
 }
