@@ -1,0 +1,231 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// secretEnds are the ends of words that name a secret.
+var secretEnds = []string{
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey",
+	"signingkey", "encryptionkey", "credential", "credentials", "passwords", "secrets", "tokens", "passcode",
+}
+
+// secretWords are words that name a secret if they end the name.
+var secretWords = []string{"pass", "pwd", "auth", "authorization", "jwt", "psk", "pw", "signature", "bearer", "passin", "passout", "otp"}
+
+// secretPairs are two words that name a secret if they end the name.
+var secretPairs = []string{
+	"api key", "access key", "secret key", "private key", "signing key", "encryption key", "auth key", "account key",
+	"master key", "shared key", "session key", "secret id", "subscription key", "service key", "deploy key", "storage key",
+	"license key", "webhook key", "security token", "pass word", "pass phrase", "connection string",
+}
+
+// queryNames name a secret in the query of a URL only.
+var queryNames = []string{"key", "sig", "code", "auth", "credential", "x-amz-credential", "session", "sid"}
+
+// harmless are whole names that would be taken for secrets.
+var harmless = []string{"pwd", "oldpwd", "max_tokens", "max-tokens", "maxtokens", "min_tokens", "num_tokens", "n_tokens", "total_tokens", "author"}
+
+// isSecretName reports whether a value of this name is a secret: db_password,
+// apiKey, --auth-token, but not PASSWORD_FILE.
+func isSecretName(name string) bool {
+	if len(name) > 200 {
+		name = name[len(name)-200:]
+	}
+	parts := splitName(strings.Trim(name, "-_."))
+	if len(parts) == 0 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	if len(parts) == 1 && strings.HasPrefix(name, "-") && last == "auth" {
+		return true // --auth user:password
+	}
+	if slices.Contains(harmless, strings.ToLower(strings.Trim(name, "-"))) {
+		return len(parts) == 1 && name == "Pwd"
+	}
+	if slices.Contains(secretWords, last) {
+		return true
+	}
+	for _, end := range secretEnds {
+		if strings.HasSuffix(last, end) {
+			return true
+		}
+	}
+	return len(parts) > 1 && slices.Contains(secretPairs, parts[len(parts)-2]+" "+last)
+}
+
+// splitName splits a name into its words, in lower case: at punctuation, and
+// where a capital follows a small letter. Digits at the end of the name count
+// for nothing.
+func splitName(name string) []string {
+	name = strings.TrimRight(name, "0123456789")
+	var parts []string
+	from := 0
+	for i := 0; i <= len(name); i++ {
+		switch {
+		case i == len(name), name[i] == '_', name[i] == '-', name[i] == '.':
+			if from < i {
+				parts = append(parts, strings.ToLower(name[from:i]))
+			}
+			from = i + 1
+		case i > from && isUpper(name[i]) && !isUpper(name[i-1]):
+			parts = append(parts, strings.ToLower(name[from:i]))
+			from = i
+		}
+	}
+	return parts
+}
+
+func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
+
+// shape is a form of tokens: a prefix, and how many characters of a name follow
+// at least.
+type shape struct {
+	prefix string
+	rest   int
+}
+
+// shapes are the known forms, by their first byte.
+var shapes = byFirst([]shape{
+	{"sk-", 16}, {"sk_live_", 8}, {"sk_test_", 8}, {"rk_live_", 8}, {"rk_test_", 8}, {"whsec_", 16},
+	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16},
+	{"glpat-", 16}, {"gldt-", 16}, {"glrt-", 16}, {"glcbt-", 16}, {"glsa_", 16}, {"glc_", 24},
+	{"xoxa-", 8}, {"xoxb-", 8}, {"xoxe-", 8}, {"xoxp-", 8}, {"xoxr-", 8}, {"xoxs-", 8}, {"xapp-", 8}, {"xoxe.", 8},
+	{"AKIA", 16}, {"ASIA", 16}, {"ABIA", 16}, {"ACCA", 16}, {"AIza", 30}, {"ya29.", 16}, {"GOCSPX-", 16},
+	{"npm_", 20}, {"pypi-", 32}, {"hf_", 20}, {"dop_v1_", 32}, {"doo_v1_", 32}, {"shpat_", 24}, {"shpss_", 24},
+	{"SG.", 32}, {"lin_api_", 20}, {"sntrys_", 20}, {"hvs.", 16}, {"hvb.", 16}, {"AGE-SECRET-KEY-1", 16},
+	{"dapi", 32}, {"sq0atp-", 16}, {"sq0csp-", 16}, {"key-", 32}, {"PMAK-", 32}, {"r8_", 32}, {"pplx-", 32}, {"gsk_", 32},
+	{"dckr_pat_", 16}, {"tfp_", 24}, {"atlasv1.", 24}, {"NRAK-", 20}, {"figd_", 20}, {"eyJ", 17},
+})
+
+func byFirst(all []shape) (by [256][]shape) {
+	for _, s := range all {
+		by[s.prefix[0]] = append(by[s.prefix[0]], s)
+	}
+	return by
+}
+
+// tokens hides tokens of known forms in the run from i to j.
+func (c *scanner) tokens(i, j int) {
+	for k := i; k < j; k++ {
+		if k > i && isAlnum(c.s[k-1]) {
+			continue
+		}
+		for _, s := range shapes[c.s[k]] {
+			if strings.HasPrefix(c.s[k:j], s.prefix) && isToken(s, c.s[k:j]) {
+				c.add(k, j)
+				return
+			}
+		}
+	}
+	c.bot(i, j)
+}
+
+// isToken reports whether text, which has the prefix of the shape, is a token.
+func isToken(s shape, text string) bool {
+	rest := text[len(s.prefix):min(len(text), 1000)]
+	switch s.prefix {
+	case "eyJ": // a JWT has three parts
+		return strings.Count(rest, ".") >= 2 && len(rest) >= s.rest
+	case "AKIA", "ASIA", "ABIA", "ACCA":
+		return len(rest) >= s.rest && strings.ToUpper(rest[:s.rest]) == rest[:s.rest] && !strings.ContainsAny(rest[:s.rest], "-._")
+	case "sk-", "key-", "dapi", "hf_", "npm_", "pypi-": // words may begin like that
+		return len(rest) >= s.rest && strings.ContainsAny(rest, "0123456789")
+	}
+	return len(rest) >= s.rest
+}
+
+// bot hides a token of the form 123456789:AA… behind the name from i to j.
+func (c *scanner) bot(i, j int) {
+	digits := strings.TrimPrefix(c.s[i:j], "bot")
+	if len(digits) < 8 || len(digits) > 10 || strings.Trim(digits, "0123456789") != "" || j >= len(c.s) || c.s[j] != ':' {
+		return
+	}
+	end := j + 1
+	for end < len(c.s) && isName(c.s[end]) {
+		end++
+	}
+	if end-j > 30 {
+		c.add(j+1, end)
+	}
+}
+
+// keys hides the text of private keys.
+func (c *scanner) keys() {
+	for p := 0; ; {
+		at := strings.Index(c.s[p:], "PRIVATE KEY")
+		if at < 0 {
+			return
+		}
+		p += at + len("PRIVATE KEY")
+		dashes := strings.Index(c.s[p:], "-----")
+		if dashes < 0 || dashes > len(" BLOCK") {
+			continue
+		}
+		p = c.key(p + dashes + len("-----"))
+	}
+}
+
+// shortest is the fewest characters of a line of a key that is hidden by its
+// look alone.
+const shortest = 16
+
+// key hides the lines of a key from p on, and returns where they end.
+func (c *scanner) key(p int) int {
+	hid := false
+	for p < len(c.s) {
+		if n := lineEnd(c.s[p:]); n > 0 {
+			p += n
+			continue
+		}
+		q := p
+		for q < len(c.s) && (isAlnum(c.s[q]) || strings.IndexByte("+/=", c.s[q]) >= 0) {
+			q++
+		}
+		last := hid && q > p && (q-p)%4 == 0 && closes(c.s[q:])
+		switch {
+		case q-p >= shortest && !isPath(c.s[p:q]), last:
+			c.add(p, q)
+			hid = true
+		case !keyHeader(c.s[p:]):
+			return p
+		default:
+			q = p + max(1, strings.IndexAny(c.s[p:]+"\n", "\n\\"))
+		}
+		p = max(q, p)
+		if q >= len(c.s) {
+			break
+		}
+	}
+	return p
+}
+
+// lineEnd is the length of white space, also of a written line feed.
+func lineEnd(s string) int {
+	switch {
+	case s[0] == ' ' || s[0] == '\t' || s[0] == '\n' || s[0] == '\r':
+		return 1
+	case strings.HasPrefix(s, `\n`), strings.HasPrefix(s, `\r`):
+		return 2
+	}
+	return 0
+}
+
+// closes reports whether the end of a key follows.
+func closes(s string) bool {
+	for len(s) > 0 && lineEnd(s) > 0 {
+		s = s[lineEnd(s):]
+	}
+	return strings.HasPrefix(s, "-----END ")
+}
+
+// keyHeader reports whether a line is a header of a key.
+func keyHeader(s string) bool {
+	for _, name := range []string{"Proc-Type:", "DEK-Info:", "Version:", "Comment:"} {
+		if strings.HasPrefix(s, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,301 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// word is a word of a command line: its place, without quotes around it.
+type word struct {
+	from, to int
+	text     string
+}
+
+// program looks at the words behind a program whose name ends at p.
+func (c *scanner) program(name string, p int) {
+	if len(name) > 16 {
+		return
+	}
+	name = strings.ToLower(name)
+	look := programs[name]
+	if look == nil || c.seen[name] > p {
+		return
+	}
+	args := c.words(p)
+	if len(args) == 0 {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]int{}
+	}
+	c.seen[name] = args[len(args)-1].to
+	look(c, args)
+}
+
+// words are the words that follow at p, up to an operator or the end of the
+// line. It knows quotes as far as they go around a whole word.
+func (c *scanner) words(p int) []word {
+	var all []word
+	for p < len(c.s) && len(all) < maxWords {
+		p = c.blanks(p)
+		for strings.HasPrefix(c.s[p:], "\\\n") {
+			p = c.blanks(p + 2)
+		}
+		if p >= len(c.s) || strings.IndexByte("\r\n;&|<>()`", c.s[p]) >= 0 {
+			break
+		}
+		w := c.word(p)
+		if w.to <= p {
+			break
+		}
+		all = append(all, w)
+		p = w.to
+		if p < len(c.s) && (c.s[p] == '\'' || c.s[p] == '"') {
+			p++
+		}
+	}
+	return all
+}
+
+// maxWords is how many words behind a program are looked at.
+const maxWords = 64
+
+// word is the word at p.
+func (c *scanner) word(p int) word {
+	quote := c.s[p]
+	if (quote == '\'' || quote == '"') && c.mode != wordsOnly {
+		if end := strings.IndexByte(c.near(p+1), quote); end >= 0 {
+			return word{p + 1, p + 1 + end, c.s[p+1 : p+1+end]}
+		}
+	}
+	q := p
+	for q < min(len(c.s), p+far) && strings.IndexByte(" \t\r\n;&|<>()`", c.s[q]) < 0 {
+		if c.s[q] == '\\' {
+			q++
+		}
+		q++
+	}
+	q = min(q, len(c.s))
+	return word{p, q, c.s[p:q]}
+}
+
+// looker looks for secrets among the words behind a program.
+type looker func(c *scanner, args []word)
+
+// programs are those that take a secret where no name says so.
+var programs = map[string]looker{
+	"mysql": attached("-p"), "mysqldump": attached("-p"), "mysqladmin": attached("-p"), "mysqlimport": attached("-p"),
+	"mysqlshow": attached("-p"), "mariadb": attached("-p"), "mariadb-dump": attached("-p"), "mariadb-admin": attached("-p"),
+	"7z": attached("-p"), "7za": attached("-p"), "rar": attached("-p", "-hp"), "unrar": attached("-p"),
+	"sshpass": either("-p"), "redis-cli": either("-a"), "mongo": either("-p"), "mongosh": either("-p"),
+	"mongodump": either("-p"), "mongorestore": either("-p"), "sqlcmd": either("-P"), "bcp": either("-P"),
+	"zip": either("-P"), "unzip": either("-P"), "zipcloak": either("-P"),
+	"ldapsearch": either("-w"), "ldapmodify": either("-w"), "ldapadd": either("-w"), "ldapdelete": either("-w"), "ldapwhoami": either("-w"),
+	"mosquitto_pub": either("-P"), "mosquitto_sub": either("-P"), "ipmitool": either("-P"), "twine": either("-p"),
+	"plink": either("-pw"), "pscp": either("-pw"), "useradd": either("-p"), "usermod": either("-p"),
+	"docker": onLogin("-p"), "podman": onLogin("-p"), "nerdctl": onLogin("-p"), "helm": onLogin("-p"),
+	"buildah": onLogin("-p"), "skopeo": onLogin("-p"), "oras": onLogin("-p"), "crane": onLogin("-p"), "az": onLogin("-p"), "oc": onLogin("-p"),
+	"curl": userOf(":", "u", "U", "--user", "--proxy-user"), "http": userOf(":", "a", "--auth"), "https": userOf(":", "a", "--auth"),
+	"smbclient": userOf("%", "U", "--user"), "rpcclient": userOf("%", "U", "--user"), "lftp": userOf(",", "u", "--user"),
+	"openssl": openssl, "htpasswd": htpasswd, "kubectl": literals, "vault": loginWith, "cargo": loginWith,
+	"aws": settings, "npm": settings, "pnpm": settings, "yarn": settings, "git": settings, "pip": settings,
+	"poetry": settings, "composer": settings, "gcloud": settings, "bundle": settings, "gh": secretBody,
+}
+
+// hideWord hides a word from its byte n on, unless it is a path or an
+// expansion.
+func (c *scanner) hideWord(w word, n int) {
+	if n >= len(w.text) || keeps(w.text[n:]) {
+		return
+	}
+	from, to := w.from+n, w.to
+	if c.mode == wordsOnly {
+		c.firstPiece(from)
+		return
+	}
+	if quote := c.s[from]; n > 0 && (quote == '\'' || quote == '"' || quote == '$') {
+		c.value(from, 0) // -p'secret'
+		return
+	}
+	if strings.ContainsAny(c.s[from:to], "$`") {
+		c.value(from, c.around(w))
+		return
+	}
+	c.add(from, to)
+}
+
+// around is the quote around a word, 0 for none.
+func (c *scanner) around(w word) byte {
+	if w.from > 0 && w.to < len(c.s) && c.s[w.from-1] == c.s[w.to] && (c.s[w.to] == '\'' || c.s[w.to] == '"') {
+		return c.s[w.to]
+	}
+	return 0
+}
+
+// attached looks for options whose value stands in the same word.
+func attached(options ...string) looker {
+	return func(c *scanner, args []word) {
+		for _, w := range args {
+			for _, o := range options {
+				if strings.HasPrefix(w.text, o) {
+					c.hideWord(w, len(o))
+				}
+			}
+		}
+	}
+}
+
+// either looks for an option whose value stands in the same word or the next.
+func either(option string) looker {
+	return func(c *scanner, args []word) {
+		for i, w := range args {
+			switch {
+			case w.text == option && i+1 < len(args):
+				c.hideWord(args[i+1], 0)
+			case len(option) == 2 && strings.HasPrefix(w.text, option) && !strings.HasPrefix(w.text, "--"):
+				c.hideWord(w, len(option))
+			}
+		}
+	}
+}
+
+// onLogin is either, for a subcommand that logs in.
+func onLogin(option string) looker {
+	look := either(option)
+	return func(c *scanner, args []word) {
+		if slices.ContainsFunc(args, func(w word) bool { return w.text == "login" }) {
+			look(c, args)
+		}
+	}
+}
+
+// userOf looks for options whose value is a name, a sign and a password. A
+// short option is given without its dash, for it may stand in a cluster.
+func userOf(sign string, options ...string) looker {
+	return func(c *scanner, args []word) {
+		for i, w := range args {
+			for _, o := range options {
+				value, at, ok := optionValue(args, i, o)
+				if !ok {
+					continue
+				}
+				if _, _, found := strings.Cut(w.text, sign); at > 0 && !found {
+					continue
+				}
+				if k := strings.Index(value.text[at:], sign); k >= 0 {
+					c.hideWord(value, at+k+len(sign))
+				}
+			}
+		}
+	}
+}
+
+// optionValue finds the value of the option o in the word args[i] or the next;
+// at is where in that word it begins.
+func optionValue(args []word, i int, o string) (w word, at int, ok bool) {
+	text := args[i].text
+	if strings.HasPrefix(o, "--") {
+		if strings.HasPrefix(text, o+"=") {
+			return args[i], len(o) + 1, true
+		}
+		return next(args, i, text == o)
+	}
+	if !strings.HasPrefix(text, "-") || strings.HasPrefix(text, "--") {
+		return word{}, 0, false
+	}
+	if strings.HasSuffix(text, o) && strings.Trim(text[1:len(text)-1], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789#") == "" {
+		return next(args, i, true)
+	}
+	if k := strings.Index(text, o); k > 0 && strings.Trim(text[1:k], "fsSLkgiIvNjlO#") == "" {
+		return args[i], k + 1, true
+	}
+	return word{}, 0, false
+}
+
+func next(args []word, i int, ok bool) (word, int, bool) {
+	if !ok || i+1 >= len(args) {
+		return word{}, 0, false
+	}
+	return args[i+1], 0, true
+}
+
+// openssl takes a password or a key behind -k and -K.
+func openssl(c *scanner, args []word) {
+	for k, w := range args {
+		switch w.text {
+		case "-k", "-K":
+			if k+1 < len(args) {
+				c.hideWord(args[k+1], 0)
+			}
+		case "-pass", "-passin", "-passout":
+			if k+1 < len(args) && strings.HasPrefix(args[k+1].text, "pass:") {
+				c.hideWord(args[k+1], len("pass:"))
+			}
+		}
+	}
+}
+
+// htpasswd takes the password as its last word, with -b.
+func htpasswd(c *scanner, args []word) {
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "b") {
+			c.hideWord(args[len(args)-1], 0)
+			return
+		}
+	}
+}
+
+// literals are --from-literal=name=value of kubectl create secret.
+func literals(c *scanner, args []word) {
+	for i := range args {
+		value, at, ok := optionValue(args, i, "--from-literal")
+		if ok {
+			if k := strings.IndexByte(value.text[at:], '='); k >= 0 {
+				c.hideWord(value, at+k+1)
+			}
+		}
+	}
+}
+
+// loginWith takes a token as the word behind login.
+func loginWith(c *scanner, args []word) {
+	for i, w := range args {
+		if w.text != "login" {
+			continue
+		}
+		for _, v := range args[i+1:] {
+			if !strings.HasPrefix(v.text, "-") && !strings.Contains(v.text, "=") {
+				c.hideWord(v, 0)
+			}
+		}
+		return
+	}
+}
+
+// settings takes the value of a setting as the word behind its name.
+func settings(c *scanner, args []word) {
+	config := false
+	for i, w := range args {
+		if w.text == "config" || w.text == "configure" {
+			config = true
+		}
+		_, name, _ := strings.Cut(w.text, ":") // //registry.example.com/:_authToken
+		if config && i+1 < len(args) && !strings.HasPrefix(w.text, "-") && (isSecretName(w.text) || isSecretName(name)) {
+			c.hideWord(args[i+1], 0)
+		}
+	}
+}
+
+// secretBody is the value of gh secret set.
+func secretBody(c *scanner, args []word) {
+	if len(args) > 0 && args[0].text == "secret" {
+		for _, o := range []string{"-b", "--body"} {
+			either(o)(c, args)
+		}
+		for _, w := range args {
+			if strings.HasPrefix(w.text, "--body=") {
+				c.hideWord(w, len("--body="))
+			}
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package mask
+
+import (
+	"slices"
+	"strings"
+)
+
+// quoting is the state of a shell's quotes up to some place.
+type quoting struct {
+	at   int
+	open []byte // ' or " or (, from the outside in
+}
+
+// quote is the innermost open quote, 0 for none.
+func (q *quoting) quote() byte {
+	if n := len(q.open); n > 0 && q.open[n-1] != '(' {
+		return q.open[n-1]
+	}
+	return 0
+}
+
+// state is the quote that is open at p, in a command line.
+func (c *scanner) state(p int) byte {
+	if c.mode != commandLine {
+		return 0
+	}
+	q := &c.in
+	for q.at < p {
+		q.at += q.step(c.s, q.at)
+	}
+	return q.quote()
+}
+
+// step goes on by one character, or by several that belong together.
+func (q *quoting) step(s string, p int) int {
+	b, quote := s[p], q.quote()
+	switch {
+	case quote == '\'':
+		if b == '\'' {
+			q.pop()
+		}
+	case b == '\\':
+		return 2
+	case b == '$' && strings.HasPrefix(s[p:], "$("):
+		q.open = append(q.open, '(')
+		return 2
+	case b == '"' && quote == '"':
+		q.pop()
+	case quote == '"':
+	case b == '\'' || b == '"':
+		q.open = append(q.open, b)
+	case b == ')' && len(q.open) > 0:
+		q.pop()
+	case b == '#' && (p == 0 || strings.IndexByte(" \t\n;&|(", s[p-1]) >= 0):
+		if end := strings.IndexByte(s[p:], '\n'); end >= 0 {
+			return end
+		}
+		return len(s) - p
+	}
+	return 1
+}
+
+func (q *quoting) pop() { q.open = q.open[:len(q.open)-1] }
+
+// assigned hides the value of a name that begins at p; open is the quote around
+// both.
+func (c *scanner) assigned(name string, p int, open byte) {
+	if isAuthorization(name) {
+		p = c.scheme(p)
+	}
+	if strings.HasPrefix(c.s[p:], "pass:") {
+		p += len("pass:")
+	} else if isSource(c.s[p:]) {
+		return
+	}
+	c.value(p, open)
+}
+
+// isSource reports whether a value says where the secret is to be read.
+func isSource(value string) bool {
+	for _, prefix := range []string{"file:", "env:", "fd:", "stdin"} {
+		if strings.HasPrefix(value, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAuthorization reports whether a name is that of a header whose value begins
+// with a scheme.
+func isAuthorization(name string) bool {
+	return len(name) >= len("authorization") && strings.EqualFold(name[len(name)-len("authorization"):], "authorization")
+}
+
+// schemes are how credentials are called in a header.
+var schemes = []string{"bearer", "basic", "token", "digest", "negotiate", "apikey", "key", "aws4-hmac-sha256", "hawk", "ntlm"}
+
+// scheme skips a known scheme, and the quote before it.
+func (c *scanner) scheme(p int) int {
+	from := p
+	for from < len(c.s) && strings.IndexByte(`\"'`, c.s[from]) >= 0 {
+		from++
+	}
+	to := from
+	for to < len(c.s) && isName(c.s[to]) {
+		to++
+	}
+	if slices.Contains(schemes, strings.ToLower(c.s[from:to])) && c.blanks(to) > to {
+		return c.blanks(to)
+	}
+	return p
+}
+
+// special are the characters that end a bare value.
+const special = " \t\r\n;&|<>()'\"`$\\"
+
+// value hides the value at p, piece by piece as a shell puts a word together;
+// open is the quote around it.
+func (c *scanner) value(p int, open byte) {
+	if c.mode == wordsOnly {
+		c.firstPiece(p)
+		return
+	}
+	joins := open == 0 && c.mode == commandLine // pieces with quotes of their own go on
+	for first := true; p < len(c.s); first = false {
+		if strings.HasPrefix(c.s[p:], `\"`) || strings.HasPrefix(c.s[p:], `\'`) {
+			c.escaped(p)
+			return
+		}
+		q, quoted := c.piece(p, open, first)
+		if q <= p || quoted && !joins {
+			return
+		}
+		p = q
+		if p == len(c.s) || c.s[p] != '$' && (!joins || strings.IndexByte(special, c.s[p]) < 0 && !quoted) {
+			return
+		}
+	}
+}
+
+// piece hides one piece of a value and returns where it ends, p if it is none;
+// quoted tells that it had quotes of its own.
+func (c *scanner) piece(p int, open byte, first bool) (end int, quoted bool) {
+	b := c.s[p]
+	switch {
+	case b == open && open != 0:
+		return p, false
+	case b == '\'' || b == '"':
+		return c.quoted(p, p+1, b, open), true
+	case strings.HasPrefix(c.s[p:], "$'") && open == 0:
+		return c.quoted(p, p+2, '\'', open), true
+	case b == '$':
+		return c.variable(p), false
+	}
+	return c.bare(p, first), false
+}
+
+// firstPiece hides what follows, up to a character that is special anywhere.
+func (c *scanner) firstPiece(p int) {
+	if strings.HasPrefix(c.s[p:], "$'") {
+		p++
+	}
+	for p < len(c.s) && strings.IndexByte(`\"'`, c.s[p]) >= 0 {
+		p++
+	}
+	q := p
+	for q < len(c.s) && strings.IndexByte(special+"{}[]*?~#", c.s[q]) < 0 {
+		q++
+	}
+	if !keeps(c.s[p:q]) {
+		c.add(p, q)
+	}
+	c.done = q
+}
+
+// bare hides a value without quotes, and returns where it ends. The first piece
+// of a value may say that it is no secret: then nothing is hidden, and it
+// returns p.
+func (c *scanner) bare(p int, first bool) int {
+	if start := c.bareEnd(p, min(len(c.s), p+64)); first && keeps(c.s[p:start]) {
+		return p
+	}
+	q := c.bareEnd(p, len(c.s))
+	c.add(p, q)
+	c.done = q
+	return q
+}
+
+// bareEnd is where a value without quotes ends, at limit at the latest.
+func (c *scanner) bareEnd(p, limit int) int {
+	braces := p >= 2 && (c.s[p-2:p] == ":-" || c.s[p-2:p] == ":=") // of ${NAME:-value}
+	q := p
+	for q < limit {
+		b := c.s[q]
+		switch {
+		case b == '\\' && q+1 < len(c.s) && strings.IndexByte("\"'nrt\n", c.s[q+1]) < 0:
+			q += 2 // the shell takes the next character as it is
+			continue
+		case strings.IndexByte(special, b) >= 0, b == '}' && braces, b == '#' && c.query,
+			c.mode == anyText && strings.IndexByte(",}]", b) >= 0 && q > p && c.ends(q):
+			return q
+		}
+		q++
+	}
+	return min(q, len(c.s))
+}
+
+// ends reports whether the bracket or comma at q ends a value in a list.
+func (c *scanner) ends(q int) bool {
+	return q+1 == len(c.s) || strings.IndexByte(" \t\r\n,}];)\"'", c.s[q+1]) >= 0
+}
+
+// quoted hides what stands between the quotes that open at p and at from have
+// their text; it returns the place behind the closing quote. Expansions in
+// double quotes stay; where one may run a command, what follows stays too.
+func (c *scanner) quoted(p, from int, quote, open byte) int {
+	end := c.closing(from, quote, open, from > p+1)
+	if end < 0 {
+		return c.bare(from, true)
+	}
+	text := c.s[from:end]
+	switch {
+	case keeps(text):
+	case quote == '"' && open == 0:
+		if run := strings.IndexAny(text, "`"); run >= 0 {
+			text = text[:run]
+		}
+		if run := strings.Index(text, "$("); run >= 0 {
+			text = text[:run]
+		}
+		c.hidePlain(from, from+len(text))
+	default:
+		c.add(from, end)
+	}
+	return end + 1
+}
+
+// closing finds the quote that ends a value, -1 if there is none.
+func (c *scanner) closing(from int, quote, open byte, escapes bool) int {
+	for q := from; q < min(len(c.s), from+far); q++ {
+		switch {
+		case c.s[q] == quote:
+			return q
+		case c.s[q] == open && open != 0:
+			return -1
+		case c.s[q] == '\n' && c.mode == anyText:
+			return -1
+		case c.s[q] == '\\' && (quote == '"' || escapes):
+			q++
+		}
+	}
+	return -1
+}
+
+// escaped hides a value between quotes that carry a backslash each: text in a
+// text.
+func (c *scanner) escaped(p int) int {
+	mark := c.s[p : p+2]
+	from := p + 2
+	for q := from; q < min(len(c.s), from+far) && c.s[q] != '\n'; q++ {
+		if c.s[q] != '\\' || q+1 >= len(c.s) {
+			continue
+		}
+		if c.s[q:q+2] == mark {
+			if !keeps(c.s[from:q]) {
+				c.add(from, q)
+			}
+			return q + 2
+		}
+		q++
+		for q < len(c.s)-1 && c.s[q] == '\\' {
+			q++
+		}
+	}
+	return c.bare(from, true)
+}
+
+// plain are values that say nothing.
+var plain = []string{"", "true", "false", "null", "none", "nil", "None", "True", "False", "-", "string", "str"}
+
+// keeps reports whether a value is none that is to be hidden.
+func keeps(value string) bool {
+	return slices.Contains(plain, value) || isPath(value) || isURL(value)
+}
+
+// isURL reports whether a value is a URL, whose own secrets are looked for.
+func isURL(value string) bool {
+	scheme, _, ok := strings.Cut(value, "://")
+	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
+}
+
+// isPath reports whether a value reads as a path. Behind a slash it takes a
+// name in small letters: what else begins with one may be base64.
+func isPath(value string) bool {
+	value = strings.TrimPrefix(value, "@")
+	for _, start := range []string{"./", "../", "~/"} {
+		if strings.HasPrefix(value, start) {
+			return true
+		}
+	}
+	rest, ok := strings.CutPrefix(value, "/")
+	if !ok {
+		return value == "." || value == ".." || value == "~"
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return len(name) <= 24 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-.") == "" ||
+		slices.Contains([]string{"Users", "Volumes", "Library", "Applications", "System"}, name)
+}
