@@ -15,6 +15,7 @@ type plan struct {
 	// first segment has a *.
 	heads map[string][]lead
 	stars []lead
+	plain []int // the rows without a path
 }
 
 // lead is one subcommand path of a row.
@@ -36,6 +37,9 @@ func newPlan(rows []row) *plan {
 	for i := range rows {
 		for one := range strings.FieldsSeq(rows[i].with) {
 			p.wants[i] = append(p.wants[i], newWant(one))
+		}
+		if rows[i].subs == "" {
+			p.plain = append(p.plain, i)
 		}
 		for one := range strings.FieldsSeq(rows[i].subs) {
 			p.add(lead{i, strings.Split(one, "/")})
@@ -121,51 +125,64 @@ func (x *index) plan(at int) *plan {
 	return p
 }
 
-// find returns the row that the tables' order chooses for a command, or nil.
+// find returns the row that the tables' order chooses for a command, or nil: of
+// those that hold, the one with the longest path, and of these the first.
 func (p *plan) find(u *use) *row {
-	var room [48]int8
-	depths := p.depths(u, room[:0])
-	var best *row
-	deepest := int8(-1)
-	for i := range p.rows {
-		if n := depths[i]; n > deepest && u.holds(p, i, int(n)) {
-			best, deepest = &p.rows[i], n
+	var room [8]reach
+	best, deepest := len(p.rows), 0
+	for _, r := range p.reached(u, room[:0]) {
+		if (r.depth > deepest || r.depth == deepest && r.row < best) && u.holds(p, r.row, r.depth) {
+			best, deepest = r.row, r.depth
 		}
 	}
-	return best
+	if deepest > 0 {
+		return &p.rows[best]
+	}
+	for _, i := range p.plain {
+		if u.holds(p, i, 0) {
+			return &p.rows[i]
+		}
+	}
+	return nil
 }
 
-// depths appends, for each row, the length of the longest of its paths that
-// the command's subcommands begin with, -1 if there is none. No path has the
-// length 0.
-func (p *plan) depths(u *use, depths []int8) []int8 {
-	for i := range p.rows {
-		depth := int8(-1)
-		if p.rows[i].subs == "" {
-			depth = 0
-		}
-		depths = append(depths, depth)
-	}
+// reach is a row with the longest of its paths that a command's subcommands
+// begin with.
+type reach struct{ row, depth int }
+
+// reached appends the rows with such a path. Those without any path are in
+// p.plain.
+func (p *plan) reached(u *use, rows []reach) []reach {
 	if len(u.operands) == 0 || p.heads == nil && p.stars == nil {
-		return depths
+		return rows
 	}
 	for _, leads := range [2][]lead{p.heads[u.operands[0]], p.stars} {
-		for _, l := range leads {
-			if n := len(l.path); n > int(depths[l.row]) && u.begins(l.path) {
-				depths[l.row] = int8(n)
+		for i := range leads {
+			if u.begins(leads[i].path) {
+				rows = further(rows, reach{leads[i].row, len(leads[i].path)})
 			}
 		}
 	}
-	return depths
+	return rows
+}
+
+func further(rows []reach, r reach) []reach {
+	for i := range rows {
+		if rows[i].row == r.row {
+			rows[i].depth = max(rows[i].depth, r.depth)
+			return rows
+		}
+	}
+	return append(rows, r)
 }
 
 // names reports whether all operands of a command are subcommands that a row
 // names.
 func (p *plan) names(u *use) bool {
-	for _, n := range p.depths(u, nil) {
-		if int(n) == len(u.operands) {
+	for _, r := range p.reached(u, nil) {
+		if r.depth == len(u.operands) {
 			return true
 		}
 	}
-	return false
+	return len(u.operands) == 0 && len(p.plain) > 0
 }
