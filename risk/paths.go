@@ -3,6 +3,7 @@ package risk
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -98,26 +99,79 @@ func known(w *shell.Word) *spot {
 	if text == "" {
 		return nil
 	}
-	text = path.Clean(text)
-	for i := range spots {
-		if spots[i].covers(text) {
-			return &spots[i]
-		}
+	if i := spotIndex().find(path.Clean(text)); i < len(spots) {
+		return &spots[i]
 	}
 	return nil
 }
 
-// covers reports whether a cleaned path is one of the spot's or lies below it.
-func (s *spot) covers(text string) bool {
-	for one := range strings.FieldsSeq(s.paths) {
-		if anywhere, ok := strings.CutPrefix(one, "**"); ok && strings.Contains("/"+text+"/", anywhere+"/") {
-			return true
-		}
-		if rest, ok := strings.CutPrefix(text, one); ok && (rest == "" || rest[0] == '/') {
-			return true
+// spotNames are the spots by their names, the first spot for each.
+type spotNames struct {
+	absolute map[string]int
+	anywhere map[string][]anywhere // by the first segment of the name
+	most     int                   // segments of an absolute name
+}
+
+// anywhere is a spot that may lie in any directory, and the slash and names
+// behind the first segment of its own name.
+type anywhere struct {
+	rest string
+	spot int
+}
+
+var spotIndex = sync.OnceValue(func() *spotNames {
+	n := &spotNames{absolute: map[string]int{}, anywhere: map[string][]anywhere{}}
+	for i := range spots {
+		for one := range strings.FieldsSeq(spots[i].paths) {
+			n.add(one, i)
 		}
 	}
-	return false
+	return n
+})
+
+func (n *spotNames) add(name string, i int) {
+	if local, ok := strings.CutPrefix(name, "**/"); ok {
+		head, _, _ := strings.Cut(local, "/")
+		n.anywhere[head] = append(n.anywhere[head], anywhere{local[len(head):], i})
+		return
+	}
+	if _, found := n.absolute[name]; !found {
+		n.absolute[name] = i
+	}
+	n.most = max(n.most, strings.Count(name, "/"))
+}
+
+// find returns the index of the first spot that a cleaned path is, or lies
+// below; len(spots) if there is none. Below / alone lies nothing.
+func (n *spotNames) find(text string) int {
+	found, depth := len(spots), 0
+	for at := 0; at < len(text); depth++ {
+		end := strings.IndexByte(text[at:], '/') + at
+		if end < at {
+			end = len(text)
+		}
+		if end > 0 && text[0] == '/' && depth <= n.most {
+			found = n.better(found, text[:end])
+		}
+		for _, a := range n.anywhere[text[at:end]] {
+			rest, ok := strings.CutPrefix(text[end:], a.rest)
+			if ok && a.spot < found && (rest == "" || rest[0] == '/') {
+				found = a.spot
+			}
+		}
+		at = end + 1
+	}
+	if text == "/" {
+		found = n.better(found, text)
+	}
+	return found
+}
+
+func (n *spotNames) better(found int, name string) int {
+	if i, ok := n.absolute[name]; ok {
+		return min(i, found)
+	}
+	return found
 }
 
 // device reports whether a path is a block device for certain: its name is
@@ -129,6 +183,9 @@ func device(w *shell.Word) bool {
 		}
 	}
 	text := path.Clean(w.Text)
+	if !strings.HasPrefix(text, "/dev/") {
+		return false
+	}
 	for _, d := range devices {
 		if strings.HasPrefix(text, d) && (len(text) > len(d) || len(w.Holes) > 0) {
 			return true
