@@ -4185,27 +4185,27 @@ func builtin(name string) *Program {
 		return &programs[2087]
 	case "pyvenv":
 		return &programs[2088]
-	case "vitest":
-		return &programs[2089]
-	case "w":
-		return &programs[2090]
-	case "wait":
-		return &programs[2091]
-	case "watch":
-		return &programs[2092]
-	case "watchexec":
-		return &programs[2093]
-	case "wc":
-		return &programs[2094]
-	case "gwc":
-		return &programs[2095]
-	case "wdiff":
-		return &programs[2096]
-	case "webpack":
-		return &programs[2097]
-	case "webpack-dev-server":
-		return &programs[2098]
 	case "vite":
+		return &programs[2089]
+	case "vitest":
+		return &programs[2090]
+	case "w":
+		return &programs[2091]
+	case "wait":
+		return &programs[2092]
+	case "watch":
+		return &programs[2093]
+	case "watchexec":
+		return &programs[2094]
+	case "wc":
+		return &programs[2095]
+	case "gwc":
+		return &programs[2096]
+	case "wdiff":
+		return &programs[2097]
+	case "webpack":
+		return &programs[2098]
+	case "webpack-dev-server":
 		return &programs[2099]
 	case "rollup":
 		return &programs[2100]
@@ -4579,36 +4579,36 @@ var programs = [...]Program{
 	{Name: "brew", Operands: Unread, Options: options72, Subs: subs78},
 	{Name: "buf", Style: Exact, Options: options79, Inherit: true, Workdir: true},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options80, Subs: subs84, Inherit: true, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bundle", Operands: Unread, Options: options85, Subs: subs88, Workdir: true},
-	{Name: "bundler", Operands: Unread, Options: options85, Subs: subs88, Workdir: true},
-	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options89, Ends: true, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options80, Subs: subs86, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
+	{Name: "bundle", Operands: Unread, Options: options87, Subs: subs90, Workdir: true},
+	{Name: "bundler", Operands: Unread, Options: options87, Subs: subs90, Workdir: true},
+	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options91, Ends: true, Workdir: true},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Ends: true, Special: "busybox"},
-	{Name: "bzip2", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "pbzip2", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "lbzip2", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "lzop", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "lrzip", Operands: Outputs, Options: options90, Beside: true},
-	{Name: "cProfile", Operands: Script, Options: options91, Ends: true},
-	{Name: "profile", Operands: Script, Options: options91, Ends: true},
-	{Name: "trace", Operands: Script, Options: options91, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options91, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options91, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options91, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options91, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options91, Ends: true},
-	{Name: "memray", Operands: Script, Options: options91, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options91, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options91, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options91, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options91, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options91, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options92, Ends: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options93, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options94, Subs: subs109, Inherit: true, Workdir: true},
-	{Name: "cat", Operands: Reads, Options: options110, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzip2", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "pbzip2", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options92, Beside: true},
+	{Name: "cProfile", Operands: Script, Options: options93, Ends: true},
+	{Name: "profile", Operands: Script, Options: options93, Ends: true},
+	{Name: "trace", Operands: Script, Options: options93, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options93, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options93, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options93, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options93, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options93, Ends: true},
+	{Name: "memray", Operands: Script, Options: options93, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options93, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options93, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options93, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options93, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options93, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options94, Ends: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options95, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options96, Subs: subs111, Inherit: true, Workdir: true},
+	{Name: "cat", Operands: Reads, Options: options112, Shared: [][]Option{options4}, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -4623,857 +4623,857 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options111, Safe: true, Special: "cd"},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options111, Safe: true, Special: "cd"},
-	{Name: "chcon", Operands: ModeOutputs, Options: options112, Shared: [][]Option{options4}},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options113, Shared: [][]Option{options4}},
-	{Name: "chmod", Operands: ModeWrites, Options: options114, Shared: [][]Option{options4}},
-	{Name: "chown", Operands: ModeOutputs, Options: options115, Shared: [][]Option{options4}},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options116, Ends: true},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options117, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options118, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options119, Shared: [][]Option{options4}, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options119, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cmake", Style: Joined, Options: options120, Workdir: true},
-	{Name: "cmp", Operands: Reads, Options: options121, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colrm", Options: options122, Shared: [][]Option{options4}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options124, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options125, Ends: true, Plain: true, Special: "command"},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options126}, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options127, Shared: [][]Option{options126}, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options128},
-	{Name: "composer", Operands: Unread, Options: options129, Subs: subs132, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options129, Subs: subs132, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options133},
-	{Name: "conda", Operands: Unread, Options: options134, Subs: subs137},
-	{Name: "mamba", Operands: Unread, Options: options134, Subs: subs137},
-	{Name: "micromamba", Operands: Unread, Options: options134, Subs: subs137},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options138},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs140, Ends: true},
-	{Name: "coverage", Operands: Unread, Options: options141, Subs: subs144, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options145, Shared: [][]Option{options4}},
-	{Name: "cpack", Style: Joined, Options: options146, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options147},
-	{Name: "crontab", Operands: Script, Options: options148, Stdin: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options113, Safe: true, Special: "cd"},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options113, Safe: true, Special: "cd"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options114, Shared: [][]Option{options4}},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options115, Shared: [][]Option{options4}},
+	{Name: "chmod", Operands: ModeWrites, Options: options116, Shared: [][]Option{options4}},
+	{Name: "chown", Operands: ModeOutputs, Options: options117, Shared: [][]Option{options4}},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options118, Ends: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options119, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options120, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options121, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cmake", Style: Joined, Options: options122, Workdir: true},
+	{Name: "cmp", Operands: Reads, Options: options123, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colrm", Options: options124, Shared: [][]Option{options4}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options125, Shared: [][]Option{options4}, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options126, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options127, Ends: true, Plain: true, Special: "command"},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options128}, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options129, Shared: [][]Option{options128}, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options130},
+	{Name: "composer", Operands: Unread, Options: options131, Subs: subs134, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options131, Subs: subs134, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options135},
+	{Name: "conda", Operands: Unread, Options: options136, Subs: subs139},
+	{Name: "mamba", Operands: Unread, Options: options136, Subs: subs139},
+	{Name: "micromamba", Operands: Unread, Options: options136, Subs: subs139},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "gnuplot", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "latexmk", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options140},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs143, Ends: true},
+	{Name: "coverage", Operands: Unread, Options: options144, Subs: subs147, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options148, Shared: [][]Option{options4}},
+	{Name: "cpack", Style: Joined, Options: options149, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options150},
+	{Name: "crontab", Operands: Script, Options: options151, Stdin: true},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options149, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options149, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options150, Shared: [][]Option{options4}, Here: true},
-	{Name: "ctest", Style: Joined, Options: options151, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options152, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options153, Shared: [][]Option{options4}, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs155, Workdir: true},
-	{Name: "date", Options: options156, Shared: [][]Option{options4}},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options152, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options152, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options153, Shared: [][]Option{options4}, Here: true},
+	{Name: "ctest", Style: Joined, Options: options154, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options155, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options156, Shared: [][]Option{options4}, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs158, Workdir: true},
+	{Name: "date", Options: options159, Shared: [][]Option{options4}},
 	{Name: "dd", Style: NoOpts, Shared: [][]Option{options4}, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options157, Special: "declare"},
-	{Name: "delta", Operands: Unread, Options: options158},
-	{Name: "difft", Operands: Unread, Options: options158},
-	{Name: "difftastic", Operands: Unread, Options: options158},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options158},
-	{Name: "icdiff", Operands: Unread, Options: options158},
-	{Name: "sd", Operands: Unread, Options: options158},
-	{Name: "choose", Operands: Unread, Options: options158},
-	{Name: "gron", Operands: Unread, Options: options158},
-	{Name: "fx", Operands: Unread, Options: options158},
-	{Name: "jo", Operands: Unread, Options: options158},
-	{Name: "jc", Operands: Unread, Options: options158},
-	{Name: "dasel", Operands: Unread, Options: options158},
-	{Name: "xsv", Operands: Unread, Options: options158},
-	{Name: "qsv", Operands: Unread, Options: options158},
-	{Name: "csvcut", Operands: Unread, Options: options158},
-	{Name: "csvgrep", Operands: Unread, Options: options158},
-	{Name: "csvlook", Operands: Unread, Options: options158},
-	{Name: "in2csv", Operands: Unread, Options: options158},
-	{Name: "mlr", Operands: Unread, Options: options158},
-	{Name: "htmlq", Operands: Unread, Options: options158},
-	{Name: "pup", Operands: Unread, Options: options158},
-	{Name: "tomlq", Operands: Unread, Options: options158},
-	{Name: "gum", Operands: Unread, Options: options158},
-	{Name: "glow", Operands: Unread, Options: options158},
-	{Name: "grex", Operands: Unread, Options: options158},
-	{Name: "tldr", Operands: Unread, Options: options158},
-	{Name: "shellspec", Operands: Unread, Options: options158},
-	{Name: "actionlint", Operands: Unread, Options: options158},
-	{Name: "act", Operands: Unread, Options: options158},
-	{Name: "gitleaks", Operands: Unread, Options: options158},
-	{Name: "trufflehog", Operands: Unread, Options: options158},
-	{Name: "detect-secrets", Operands: Unread, Options: options158},
-	{Name: "ctags", Operands: Unread, Options: options158},
-	{Name: "cscope", Operands: Unread, Options: options158},
-	{Name: "comby", Operands: Unread, Options: options158},
-	{Name: "jscodeshift", Operands: Unread, Options: options158},
-	{Name: "claude", Operands: Unread, Options: options158},
-	{Name: "codex", Operands: Unread, Options: options158},
-	{Name: "gemini", Operands: Unread, Options: options158},
-	{Name: "aider", Operands: Unread, Options: options158},
-	{Name: "llm", Operands: Unread, Options: options158},
-	{Name: "ollama", Operands: Unread, Options: options158},
-	{Name: "goose", Operands: Unread, Options: options158},
-	{Name: "opencode", Operands: Unread, Options: options158},
-	{Name: "copilot", Operands: Unread, Options: options158},
-	{Name: "lazygit", Operands: Unread, Options: options158},
-	{Name: "gitui", Operands: Unread, Options: options158},
-	{Name: "tig", Operands: Unread, Options: options158},
-	{Name: "watchman", Operands: Unread, Options: options158},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options159}, Subs: subs169, Ends: true, Stdin: true},
-	{Name: "df", Operands: Names, Options: options170, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
-	{Name: "colordiff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options171, Shared: [][]Option{options4}, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options172, Shared: [][]Option{options4}},
-	{Name: "diffstat", Operands: Reads, Options: options173, Shared: [][]Option{options4}},
-	{Name: "dig", Options: options174},
-	{Name: "delv", Options: options174},
-	{Name: "dir", Operands: Names, Options: options175, Shared: [][]Option{options4}, Safe: true},
-	{Name: "vdir", Operands: Names, Options: options175, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options176, Shared: [][]Option{options4}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs178},
-	{Name: "dirname", Operands: Names, Options: options179, Shared: [][]Option{options4}, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options180, Safe: true},
-	{Name: "disown", Style: POSIX, Options: options181},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options182, Stdin: true},
-	{Name: "dmesg", Options: options183},
-	{Name: "dnf", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "yum", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "microdnf", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "zypper", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "pacman", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "yay", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "paru", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "apk", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "emerge", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "xbps-install", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "pkg", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "pkgin", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "port", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "snap", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "flatpak", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "rpm", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "rpm-ostree", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "dnf5", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "eopkg", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "swupd", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "opkg", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "slackpkg", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "choco", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "scoop", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "winget", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-env", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-build", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-channel", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-store", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-instantiate", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nix-collect-garbage", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "home-manager", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "nixos-rebuild", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "guix", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "conan", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "vcpkg", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "spack", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "luarocks", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "cpan", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "cpanm", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "ghcup", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "sdk", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "jenv", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "pyenv", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "rbenv", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "goenv", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "tfenv", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "chezmoi", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "stow", Operands: Unread, Options: options184, Subs: subs185},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options186, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options187, Subs: subs313, Inherit: true, Plugins: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options314, Subs: subs315, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options314, Subs: subs315, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "doctl", Style: Exact, Options: options316},
-	{Name: "linode-cli", Style: Exact, Options: options316},
-	{Name: "hcloud", Style: Exact, Options: options316},
-	{Name: "oci", Style: Exact, Options: options316},
-	{Name: "ibmcloud", Style: Exact, Options: options316},
-	{Name: "scw", Style: Exact, Options: options316},
-	{Name: "vultr-cli", Style: Exact, Options: options316},
-	{Name: "flyctl", Style: Exact, Options: options316},
-	{Name: "fly", Style: Exact, Options: options316},
-	{Name: "heroku", Style: Exact, Options: options316},
-	{Name: "railway", Style: Exact, Options: options316},
-	{Name: "render", Style: Exact, Options: options316},
-	{Name: "dokku", Style: Exact, Options: options316},
-	{Name: "cf", Style: Exact, Options: options316},
-	{Name: "eb", Style: Exact, Options: options316},
-	{Name: "sam", Style: Exact, Options: options316},
-	{Name: "copilot-aws", Style: Exact, Options: options316},
-	{Name: "cfn", Style: Exact, Options: options316},
-	{Name: "aliyun", Style: Exact, Options: options316},
-	{Name: "tccli", Style: Exact, Options: options316},
-	{Name: "yc", Style: Exact, Options: options316},
-	{Name: "stripe", Style: Exact, Options: options316},
-	{Name: "twilio", Style: Exact, Options: options316},
-	{Name: "sentry-cli", Style: Exact, Options: options316},
-	{Name: "datadog-ci", Style: Exact, Options: options316},
-	{Name: "newrelic", Style: Exact, Options: options316},
-	{Name: "snyk", Style: Exact, Options: options316},
-	{Name: "sonar-scanner", Style: Exact, Options: options316},
-	{Name: "circleci", Style: Exact, Options: options316},
-	{Name: "travis", Style: Exact, Options: options316},
-	{Name: "glab", Style: Exact, Options: options316},
-	{Name: "hub", Style: Exact, Options: options316},
-	{Name: "tea", Style: Exact, Options: options316},
-	{Name: "bb-cli", Style: Exact, Options: options316},
-	{Name: "jira", Style: Exact, Options: options316},
-	{Name: "linear", Style: Exact, Options: options316},
-	{Name: "slack", Style: Exact, Options: options316},
-	{Name: "sfdx", Style: Exact, Options: options316},
-	{Name: "sf", Style: Exact, Options: options316},
-	{Name: "shopify", Style: Exact, Options: options316},
-	{Name: "contentful", Style: Exact, Options: options316},
-	{Name: "sanity", Style: Exact, Options: options316},
-	{Name: "auth0", Style: Exact, Options: options316},
-	{Name: "okta", Style: Exact, Options: options316},
-	{Name: "launchdarkly", Style: Exact, Options: options316},
-	{Name: "ngrok-cli", Style: Exact, Options: options316},
-	{Name: "gitlab-runner", Style: Exact, Options: options316},
-	{Name: "jenkins-cli", Style: Exact, Options: options316},
-	{Name: "drone", Style: Exact, Options: options316},
-	{Name: "buildkite-agent", Style: Exact, Options: options316},
-	{Name: "argo", Style: Exact, Options: options316},
-	{Name: "entire", Style: Exact, Options: options316},
-	{Name: "dos2unix", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
-	{Name: "unix2dos", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
-	{Name: "mac2unix", Operands: Outputs, Options: options317, Shared: [][]Option{options4}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options318, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options319, Subs: subs323, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options324},
-	{Name: "dpkg-query", Options: options325},
-	{Name: "du", Operands: Names, Options: options326, Shared: [][]Option{options4}, Safe: true},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options160, Special: "declare"},
+	{Name: "delta", Operands: Unread, Options: options161},
+	{Name: "difft", Operands: Unread, Options: options161},
+	{Name: "difftastic", Operands: Unread, Options: options161},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options161},
+	{Name: "icdiff", Operands: Unread, Options: options161},
+	{Name: "sd", Operands: Unread, Options: options161},
+	{Name: "choose", Operands: Unread, Options: options161},
+	{Name: "gron", Operands: Unread, Options: options161},
+	{Name: "fx", Operands: Unread, Options: options161},
+	{Name: "jo", Operands: Unread, Options: options161},
+	{Name: "jc", Operands: Unread, Options: options161},
+	{Name: "dasel", Operands: Unread, Options: options161},
+	{Name: "xsv", Operands: Unread, Options: options161},
+	{Name: "qsv", Operands: Unread, Options: options161},
+	{Name: "csvcut", Operands: Unread, Options: options161},
+	{Name: "csvgrep", Operands: Unread, Options: options161},
+	{Name: "csvlook", Operands: Unread, Options: options161},
+	{Name: "in2csv", Operands: Unread, Options: options161},
+	{Name: "mlr", Operands: Unread, Options: options161},
+	{Name: "htmlq", Operands: Unread, Options: options161},
+	{Name: "pup", Operands: Unread, Options: options161},
+	{Name: "tomlq", Operands: Unread, Options: options161},
+	{Name: "gum", Operands: Unread, Options: options161},
+	{Name: "glow", Operands: Unread, Options: options161},
+	{Name: "grex", Operands: Unread, Options: options161},
+	{Name: "tldr", Operands: Unread, Options: options161},
+	{Name: "shellspec", Operands: Unread, Options: options161},
+	{Name: "actionlint", Operands: Unread, Options: options161},
+	{Name: "act", Operands: Unread, Options: options161},
+	{Name: "gitleaks", Operands: Unread, Options: options161},
+	{Name: "trufflehog", Operands: Unread, Options: options161},
+	{Name: "detect-secrets", Operands: Unread, Options: options161},
+	{Name: "ctags", Operands: Unread, Options: options161},
+	{Name: "cscope", Operands: Unread, Options: options161},
+	{Name: "comby", Operands: Unread, Options: options161},
+	{Name: "jscodeshift", Operands: Unread, Options: options161},
+	{Name: "claude", Operands: Unread, Options: options161},
+	{Name: "codex", Operands: Unread, Options: options161},
+	{Name: "gemini", Operands: Unread, Options: options161},
+	{Name: "aider", Operands: Unread, Options: options161},
+	{Name: "llm", Operands: Unread, Options: options161},
+	{Name: "ollama", Operands: Unread, Options: options161},
+	{Name: "goose", Operands: Unread, Options: options161},
+	{Name: "opencode", Operands: Unread, Options: options161},
+	{Name: "copilot", Operands: Unread, Options: options161},
+	{Name: "lazygit", Operands: Unread, Options: options161},
+	{Name: "gitui", Operands: Unread, Options: options161},
+	{Name: "tig", Operands: Unread, Options: options161},
+	{Name: "watchman", Operands: Unread, Options: options161},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options162}, Subs: subs177, Ends: true, Stdin: true, Special: "deno"},
+	{Name: "df", Operands: Names, Options: options178, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options179, Shared: [][]Option{options4}, Safe: true},
+	{Name: "colordiff", Operands: Reads, Options: options179, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options179, Shared: [][]Option{options4}, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options180, Shared: [][]Option{options4}},
+	{Name: "diffstat", Operands: Reads, Options: options181, Shared: [][]Option{options4}},
+	{Name: "dig", Options: options182},
+	{Name: "delv", Options: options182},
+	{Name: "dir", Operands: Names, Options: options183, Shared: [][]Option{options4}, Safe: true},
+	{Name: "vdir", Operands: Names, Options: options183, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options184, Shared: [][]Option{options4}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs186},
+	{Name: "dirname", Operands: Names, Options: options187, Shared: [][]Option{options4}, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options188, Safe: true},
+	{Name: "disown", Style: POSIX, Options: options189},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options190, Stdin: true},
+	{Name: "dmesg", Options: options191},
+	{Name: "dnf", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "yum", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "microdnf", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "zypper", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "pacman", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "yay", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "paru", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "apk", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "emerge", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "xbps-install", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "pkg", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "pkgin", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "port", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "snap", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "flatpak", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "rpm", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "rpm-ostree", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "dnf5", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "eopkg", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "swupd", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "opkg", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "slackpkg", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "choco", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "scoop", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "winget", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-env", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-build", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-channel", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-store", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-instantiate", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nix-collect-garbage", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "home-manager", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "nixos-rebuild", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "guix", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "conan", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "vcpkg", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "spack", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "luarocks", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "cpan", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "cpanm", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "ghcup", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "sdk", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "jenv", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "pyenv", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "rbenv", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "goenv", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "tfenv", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "chezmoi", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "stow", Operands: Unread, Options: options192, Subs: subs193},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options194, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options195, Subs: subs321, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options195, Subs: subs321, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options195, Subs: subs321, Inherit: true, Plugins: true},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options195, Subs: subs321, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options322, Subs: subs323, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options322, Subs: subs323, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Options: options324},
+	{Name: "linode-cli", Style: Exact, Options: options324},
+	{Name: "hcloud", Style: Exact, Options: options324},
+	{Name: "oci", Style: Exact, Options: options324},
+	{Name: "ibmcloud", Style: Exact, Options: options324},
+	{Name: "scw", Style: Exact, Options: options324},
+	{Name: "vultr-cli", Style: Exact, Options: options324},
+	{Name: "flyctl", Style: Exact, Options: options324},
+	{Name: "fly", Style: Exact, Options: options324},
+	{Name: "heroku", Style: Exact, Options: options324},
+	{Name: "railway", Style: Exact, Options: options324},
+	{Name: "render", Style: Exact, Options: options324},
+	{Name: "dokku", Style: Exact, Options: options324},
+	{Name: "cf", Style: Exact, Options: options324},
+	{Name: "eb", Style: Exact, Options: options324},
+	{Name: "sam", Style: Exact, Options: options324},
+	{Name: "copilot-aws", Style: Exact, Options: options324},
+	{Name: "cfn", Style: Exact, Options: options324},
+	{Name: "aliyun", Style: Exact, Options: options324},
+	{Name: "tccli", Style: Exact, Options: options324},
+	{Name: "yc", Style: Exact, Options: options324},
+	{Name: "stripe", Style: Exact, Options: options324},
+	{Name: "twilio", Style: Exact, Options: options324},
+	{Name: "sentry-cli", Style: Exact, Options: options324},
+	{Name: "datadog-ci", Style: Exact, Options: options324},
+	{Name: "newrelic", Style: Exact, Options: options324},
+	{Name: "snyk", Style: Exact, Options: options324},
+	{Name: "sonar-scanner", Style: Exact, Options: options324},
+	{Name: "circleci", Style: Exact, Options: options324},
+	{Name: "travis", Style: Exact, Options: options324},
+	{Name: "glab", Style: Exact, Options: options324},
+	{Name: "hub", Style: Exact, Options: options324},
+	{Name: "tea", Style: Exact, Options: options324},
+	{Name: "bb-cli", Style: Exact, Options: options324},
+	{Name: "jira", Style: Exact, Options: options324},
+	{Name: "linear", Style: Exact, Options: options324},
+	{Name: "slack", Style: Exact, Options: options324},
+	{Name: "sfdx", Style: Exact, Options: options324},
+	{Name: "sf", Style: Exact, Options: options324},
+	{Name: "shopify", Style: Exact, Options: options324},
+	{Name: "contentful", Style: Exact, Options: options324},
+	{Name: "sanity", Style: Exact, Options: options324},
+	{Name: "auth0", Style: Exact, Options: options324},
+	{Name: "okta", Style: Exact, Options: options324},
+	{Name: "launchdarkly", Style: Exact, Options: options324},
+	{Name: "ngrok-cli", Style: Exact, Options: options324},
+	{Name: "gitlab-runner", Style: Exact, Options: options324},
+	{Name: "jenkins-cli", Style: Exact, Options: options324},
+	{Name: "drone", Style: Exact, Options: options324},
+	{Name: "buildkite-agent", Style: Exact, Options: options324},
+	{Name: "argo", Style: Exact, Options: options324},
+	{Name: "entire", Style: Exact, Options: options324},
+	{Name: "dos2unix", Operands: Outputs, Options: options325, Shared: [][]Option{options4}},
+	{Name: "unix2dos", Operands: Outputs, Options: options325, Shared: [][]Option{options4}},
+	{Name: "mac2unix", Operands: Outputs, Options: options325, Shared: [][]Option{options4}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options326, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options327, Subs: subs331, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options332},
+	{Name: "dpkg-query", Options: options333},
+	{Name: "du", Operands: Names, Options: options334, Shared: [][]Option{options4}, Safe: true},
 	{Name: "echo", Style: NoOpts, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options327, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options327, Stdin: true},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options328},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options329, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options330, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options331, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options332, Shared: [][]Option{options4}, Safe: true},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options333},
-	{Name: "eslint", Operands: Reads, Options: options334, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options334, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options334, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options334, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options334, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options334, Workdir: true},
+	{Name: "ed", Operands: Outputs, Options: options335, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options335, Stdin: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options336},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options337, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options338, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options339, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options340, Shared: [][]Option{options4}, Safe: true},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options341},
+	{Name: "eslint", Operands: Reads, Options: options342, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options342, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options342, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options342, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options342, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options342, Workdir: true},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options335, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options343, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options336, Shared: [][]Option{options4}, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options337, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options338, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options344, Shared: [][]Option{options4}, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options344, Shared: [][]Option{options4}, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options345, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options346, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options339, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options339, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options339, Safe: true},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options340, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options341, Ends: true, Special: "fc"},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options341, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options342},
-	{Name: "fdfind", Style: Exact, Options: options342},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options343},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options343},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options343},
-	{Name: "file", Operands: Reads, Options: options344},
-	{Name: "find", Style: Dash, Operands: Names, Options: options345, Special: "find"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options345, Special: "find"},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options347, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options347, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options347, Safe: true},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options348, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options349, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options349, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options350},
+	{Name: "fdfind", Style: Exact, Options: options350},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options351},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options351},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options351},
+	{Name: "file", Operands: Reads, Options: options352},
+	{Name: "find", Style: Dash, Operands: Names, Options: options353, Special: "find"},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options353, Special: "find"},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options346, Ends: true, Stdin: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options347, Special: "flock"},
-	{Name: "fmt", Operands: Reads, Options: options348, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs350},
-	{Name: "n", Operands: Unread, Subs: subs350},
-	{Name: "nodenv", Operands: Unread, Subs: subs350},
-	{Name: "volta", Operands: Unread, Subs: subs350},
-	{Name: "nvm", Operands: Unread, Subs: subs350},
-	{Name: "nvs", Operands: Unread, Subs: subs350},
-	{Name: "fold", Operands: Reads, Options: options351, Shared: [][]Option{options4}, Safe: true},
-	{Name: "free", Operands: Names, Options: options352},
-	{Name: "vmstat", Operands: Names, Options: options352},
-	{Name: "iostat", Operands: Names, Options: options352},
-	{Name: "mpstat", Operands: Names, Options: options352},
-	{Name: "slabtop", Operands: Names, Options: options352},
-	{Name: "lscpu", Operands: Names, Options: options352},
-	{Name: "lsmem", Operands: Names, Options: options352},
-	{Name: "lspci", Operands: Names, Options: options352},
-	{Name: "lsusb", Operands: Names, Options: options352},
-	{Name: "lsmod", Operands: Names, Options: options352},
-	{Name: "lsns", Operands: Names, Options: options352},
-	{Name: "lsipc", Operands: Names, Options: options352},
-	{Name: "lslocks", Operands: Names, Options: options352},
-	{Name: "lsb_release", Operands: Names, Options: options352},
-	{Name: "lshw", Operands: Names, Options: options352},
-	{Name: "dmidecode", Operands: Names, Options: options352},
-	{Name: "hwinfo", Operands: Names, Options: options352},
-	{Name: "inxi", Operands: Names, Options: options352},
-	{Name: "sensors", Operands: Names, Options: options352},
-	{Name: "acpi", Operands: Names, Options: options352},
-	{Name: "numastat", Operands: Names, Options: options352},
-	{Name: "nvidia-smi", Operands: Names, Options: options352},
-	{Name: "rocm-smi", Operands: Names, Options: options352},
-	{Name: "getfacl", Operands: Names, Options: options352},
-	{Name: "lsattr", Operands: Names, Options: options352},
-	{Name: "ipcs", Operands: Names, Options: options352},
-	{Name: "last", Operands: Names, Options: options352},
-	{Name: "lastb", Operands: Names, Options: options352},
-	{Name: "lastlog", Operands: Names, Options: options352},
-	{Name: "locale", Operands: Names, Options: options352},
-	{Name: "getcap", Operands: Names, Options: options352},
-	{Name: "getenforce", Operands: Names, Options: options352},
-	{Name: "sestatus", Operands: Names, Options: options352},
-	{Name: "sw_vers", Operands: Names, Options: options352},
-	{Name: "system_profiler", Operands: Names, Options: options352},
-	{Name: "vm_stat", Operands: Names, Options: options352},
-	{Name: "cal", Operands: Names, Options: options352},
-	{Name: "ncal", Operands: Names, Options: options352},
-	{Name: "uuidgen", Operands: Names, Options: options352},
-	{Name: "neofetch", Operands: Names, Options: options352},
-	{Name: "fastfetch", Operands: Names, Options: options352},
-	{Name: "screenfetch", Operands: Names, Options: options352},
-	{Name: "cowsay", Operands: Names, Options: options352},
-	{Name: "figlet", Operands: Names, Options: options352},
-	{Name: "fortune", Operands: Names, Options: options352},
-	{Name: "toilet", Operands: Names, Options: options352},
-	{Name: "lolcat", Operands: Names, Options: options352},
-	{Name: "tput", Operands: Names, Options: options352},
-	{Name: "clear", Operands: Names, Options: options352},
-	{Name: "reset", Operands: Names, Options: options352},
-	{Name: "tabs", Operands: Names, Options: options352},
-	{Name: "infocmp", Operands: Names, Options: options352},
-	{Name: "toe", Operands: Names, Options: options352},
-	{Name: "units", Operands: Names, Options: options352},
-	{Name: "pstree", Operands: Names, Options: options352},
-	{Name: "pidof", Operands: Names, Options: options352},
-	{Name: "pwdx", Operands: Names, Options: options352},
-	{Name: "pmap", Operands: Names, Options: options352},
-	{Name: "prtstat", Operands: Names, Options: options352},
-	{Name: "peekfd", Operands: Names, Options: options352},
-	{Name: "lsfd", Operands: Names, Options: options352},
-	{Name: "findmnt", Operands: Names, Options: options352},
-	{Name: "blkid", Operands: Names, Options: options352},
-	{Name: "mountpoint", Operands: Names, Options: options352},
-	{Name: "namei", Operands: Names, Options: options352},
-	{Name: "runlevel", Operands: Names, Options: options352},
-	{Name: "tzselect", Operands: Names, Options: options352},
-	{Name: "ac", Operands: Names, Options: options352},
-	{Name: "vnstat", Operands: Names, Options: options352},
-	{Name: "ipcalc", Operands: Names, Options: options352},
-	{Name: "sipcalc", Operands: Names, Options: options352},
-	{Name: "mcookie", Operands: Names, Options: options352},
-	{Name: "procinfo", Operands: Names, Options: options352},
-	{Name: "ftp", Style: POSIX, Options: options353, Stdin: true},
-	{Name: "lftp", Style: POSIX, Options: options353, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options353, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options353, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options354, Shared: [][]Option{options355}},
-	{Name: "fzf", Options: options356, Shared: [][]Option{options4}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options357, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options358, Subs: subs383, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options384, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options385, Subs: subs387},
-	{Name: "getconf", Options: options388, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options354, Ends: true, Stdin: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options355, Special: "flock"},
+	{Name: "fmt", Operands: Reads, Options: options356, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs358},
+	{Name: "n", Operands: Unread, Subs: subs358},
+	{Name: "nodenv", Operands: Unread, Subs: subs358},
+	{Name: "volta", Operands: Unread, Subs: subs358},
+	{Name: "nvm", Operands: Unread, Subs: subs358},
+	{Name: "nvs", Operands: Unread, Subs: subs358},
+	{Name: "fold", Operands: Reads, Options: options359, Shared: [][]Option{options4}, Safe: true},
+	{Name: "free", Operands: Names, Options: options360},
+	{Name: "vmstat", Operands: Names, Options: options360},
+	{Name: "iostat", Operands: Names, Options: options360},
+	{Name: "mpstat", Operands: Names, Options: options360},
+	{Name: "slabtop", Operands: Names, Options: options360},
+	{Name: "lscpu", Operands: Names, Options: options360},
+	{Name: "lsmem", Operands: Names, Options: options360},
+	{Name: "lspci", Operands: Names, Options: options360},
+	{Name: "lsusb", Operands: Names, Options: options360},
+	{Name: "lsmod", Operands: Names, Options: options360},
+	{Name: "lsns", Operands: Names, Options: options360},
+	{Name: "lsipc", Operands: Names, Options: options360},
+	{Name: "lslocks", Operands: Names, Options: options360},
+	{Name: "lsb_release", Operands: Names, Options: options360},
+	{Name: "lshw", Operands: Names, Options: options360},
+	{Name: "dmidecode", Operands: Names, Options: options360},
+	{Name: "hwinfo", Operands: Names, Options: options360},
+	{Name: "inxi", Operands: Names, Options: options360},
+	{Name: "sensors", Operands: Names, Options: options360},
+	{Name: "acpi", Operands: Names, Options: options360},
+	{Name: "numastat", Operands: Names, Options: options360},
+	{Name: "nvidia-smi", Operands: Names, Options: options360},
+	{Name: "rocm-smi", Operands: Names, Options: options360},
+	{Name: "getfacl", Operands: Names, Options: options360},
+	{Name: "lsattr", Operands: Names, Options: options360},
+	{Name: "ipcs", Operands: Names, Options: options360},
+	{Name: "last", Operands: Names, Options: options360},
+	{Name: "lastb", Operands: Names, Options: options360},
+	{Name: "lastlog", Operands: Names, Options: options360},
+	{Name: "locale", Operands: Names, Options: options360},
+	{Name: "getcap", Operands: Names, Options: options360},
+	{Name: "getenforce", Operands: Names, Options: options360},
+	{Name: "sestatus", Operands: Names, Options: options360},
+	{Name: "sw_vers", Operands: Names, Options: options360},
+	{Name: "system_profiler", Operands: Names, Options: options360},
+	{Name: "vm_stat", Operands: Names, Options: options360},
+	{Name: "cal", Operands: Names, Options: options360},
+	{Name: "ncal", Operands: Names, Options: options360},
+	{Name: "uuidgen", Operands: Names, Options: options360},
+	{Name: "neofetch", Operands: Names, Options: options360},
+	{Name: "fastfetch", Operands: Names, Options: options360},
+	{Name: "screenfetch", Operands: Names, Options: options360},
+	{Name: "cowsay", Operands: Names, Options: options360},
+	{Name: "figlet", Operands: Names, Options: options360},
+	{Name: "fortune", Operands: Names, Options: options360},
+	{Name: "toilet", Operands: Names, Options: options360},
+	{Name: "lolcat", Operands: Names, Options: options360},
+	{Name: "tput", Operands: Names, Options: options360},
+	{Name: "clear", Operands: Names, Options: options360},
+	{Name: "reset", Operands: Names, Options: options360},
+	{Name: "tabs", Operands: Names, Options: options360},
+	{Name: "infocmp", Operands: Names, Options: options360},
+	{Name: "toe", Operands: Names, Options: options360},
+	{Name: "units", Operands: Names, Options: options360},
+	{Name: "pstree", Operands: Names, Options: options360},
+	{Name: "pidof", Operands: Names, Options: options360},
+	{Name: "pwdx", Operands: Names, Options: options360},
+	{Name: "pmap", Operands: Names, Options: options360},
+	{Name: "prtstat", Operands: Names, Options: options360},
+	{Name: "peekfd", Operands: Names, Options: options360},
+	{Name: "lsfd", Operands: Names, Options: options360},
+	{Name: "findmnt", Operands: Names, Options: options360},
+	{Name: "blkid", Operands: Names, Options: options360},
+	{Name: "mountpoint", Operands: Names, Options: options360},
+	{Name: "namei", Operands: Names, Options: options360},
+	{Name: "runlevel", Operands: Names, Options: options360},
+	{Name: "tzselect", Operands: Names, Options: options360},
+	{Name: "ac", Operands: Names, Options: options360},
+	{Name: "vnstat", Operands: Names, Options: options360},
+	{Name: "ipcalc", Operands: Names, Options: options360},
+	{Name: "sipcalc", Operands: Names, Options: options360},
+	{Name: "mcookie", Operands: Names, Options: options360},
+	{Name: "procinfo", Operands: Names, Options: options360},
+	{Name: "ftp", Style: POSIX, Options: options361, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options361, Stdin: true},
+	{Name: "tnftp", Style: POSIX, Options: options361, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options361, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options362, Shared: [][]Option{options363}},
+	{Name: "fzf", Options: options364, Shared: [][]Option{options4}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options365, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options366, Subs: subs391, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options392, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options393, Subs: subs395},
+	{Name: "getconf", Options: options396, Shared: [][]Option{options4}, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Special: "getopts"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options389, Subs: subs514, Inherit: true, Plugins: true, Special: "gh"},
-	{Name: "git", Operands: Unread, Options: options515, Subs: subs648, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options649, Subs: subs674, Workdir: true, Special: "go"},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options675},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options675},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options675},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options675},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options675},
-	{Name: "golangci-lint", Style: Exact, Options: options676, Subs: subs680, Inherit: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options397, Subs: subs522, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "git", Operands: Unread, Options: options523, Subs: subs656, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options657, Subs: subs682, Workdir: true, Special: "go"},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options683},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options683},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options683},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options683},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options683},
+	{Name: "golangci-lint", Style: Exact, Options: options684, Subs: subs688, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options681},
-	{Name: "gpg2", Operands: Unread, Options: options681},
-	{Name: "gpgv", Operands: Unread, Options: options681},
-	{Name: "age", Operands: Unread, Options: options681},
-	{Name: "age-keygen", Operands: Unread, Options: options681},
-	{Name: "sops", Operands: Unread, Options: options681},
-	{Name: "pass", Operands: Unread, Options: options681},
-	{Name: "gopass", Operands: Unread, Options: options681},
-	{Name: "minisign", Operands: Unread, Options: options681},
-	{Name: "signify", Operands: Unread, Options: options681},
-	{Name: "keybase", Operands: Unread, Options: options681},
-	{Name: "vault", Operands: Unread, Options: options681},
-	{Name: "op", Operands: Unread, Options: options681},
-	{Name: "bw", Operands: Unread, Options: options681},
-	{Name: "lpass", Operands: Unread, Options: options681},
-	{Name: "doppler", Operands: Unread, Options: options681},
-	{Name: "infisical", Operands: Unread, Options: options681},
-	{Name: "chamber", Operands: Unread, Options: options681},
-	{Name: "aws-vault", Operands: Unread, Options: options681},
-	{Name: "teller", Operands: Unread, Options: options681},
-	{Name: "gradle", Style: Exact, Options: options682, Workdir: true},
-	{Name: "gradlew", Style: Exact, Options: options682, Workdir: true},
-	{Name: "grep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options683, Shared: [][]Option{options4}, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ghci", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runghc", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options684, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gsutil", Style: Exact, Options: options685, Subs: subs688},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options689}, Ends: true, Plain: true},
-	{Name: "gunicorn", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "uvicorn", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "hypercorn", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "daphne", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "waitress-serve", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "uwsgi", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "flask", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "fastapi", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "granian", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "celery", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "django-admin", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "alembic", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "airflow", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "dagster", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "prefect", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "dbt", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "scrapy", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "locust", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "rq", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "dramatiq", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "huey", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "supervisord", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "supervisorctl", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible-playbook", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible-galaxy", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible-inventory", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "ansible-doc", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "salt", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "salt-call", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "puppet", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "chef-client", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "knife", Operands: Unread, Options: options690, Workdir: true},
-	{Name: "gzip", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "pigz", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options691, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options692, Special: "hash"},
-	{Name: "head", Operands: Reads, Options: options693, Shared: [][]Option{options4}, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options694, Subs: subs711, Inherit: true, Plugins: true},
-	{Name: "help", Style: POSIX, Options: options712, Safe: true},
-	{Name: "hexdump", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
-	{Name: "hd", Operands: Reads, Options: options713, Shared: [][]Option{options4}, Safe: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options714, Special: "history"},
-	{Name: "host", Options: options715},
-	{Name: "nslookup", Options: options715},
-	{Name: "drill", Options: options715},
-	{Name: "resolvectl", Options: options715},
-	{Name: "getent", Options: options715},
+	{Name: "gpg", Operands: Unread, Options: options689},
+	{Name: "gpg2", Operands: Unread, Options: options689},
+	{Name: "gpgv", Operands: Unread, Options: options689},
+	{Name: "age", Operands: Unread, Options: options689},
+	{Name: "age-keygen", Operands: Unread, Options: options689},
+	{Name: "sops", Operands: Unread, Options: options689},
+	{Name: "pass", Operands: Unread, Options: options689},
+	{Name: "gopass", Operands: Unread, Options: options689},
+	{Name: "minisign", Operands: Unread, Options: options689},
+	{Name: "signify", Operands: Unread, Options: options689},
+	{Name: "keybase", Operands: Unread, Options: options689},
+	{Name: "vault", Operands: Unread, Options: options689},
+	{Name: "op", Operands: Unread, Options: options689},
+	{Name: "bw", Operands: Unread, Options: options689},
+	{Name: "lpass", Operands: Unread, Options: options689},
+	{Name: "doppler", Operands: Unread, Options: options689},
+	{Name: "infisical", Operands: Unread, Options: options689},
+	{Name: "chamber", Operands: Unread, Options: options689},
+	{Name: "aws-vault", Operands: Unread, Options: options689},
+	{Name: "teller", Operands: Unread, Options: options689},
+	{Name: "gradle", Style: Exact, Options: options690, Workdir: true},
+	{Name: "gradlew", Style: Exact, Options: options690, Workdir: true},
+	{Name: "grep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options691, Shared: [][]Option{options4}, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ghci", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runghc", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "runhaskell", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options692, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gsutil", Style: Exact, Options: options693, Subs: subs696},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options697}, Ends: true, Plain: true},
+	{Name: "gunicorn", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "uvicorn", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "hypercorn", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "daphne", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "waitress-serve", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "uwsgi", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "flask", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "fastapi", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "granian", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "celery", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "django-admin", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "alembic", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "airflow", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "dagster", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "prefect", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "dbt", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "scrapy", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "locust", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "rq", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "dramatiq", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "huey", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "supervisord", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "supervisorctl", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible-playbook", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible-galaxy", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible-inventory", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "ansible-doc", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "salt", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "salt-call", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "puppet", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "chef-client", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "knife", Operands: Unread, Options: options698, Workdir: true},
+	{Name: "gzip", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "pigz", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options699, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options700, Special: "hash"},
+	{Name: "head", Operands: Reads, Options: options701, Shared: [][]Option{options4}, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options702, Subs: subs719, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options720, Safe: true},
+	{Name: "hexdump", Operands: Reads, Options: options721, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hd", Operands: Reads, Options: options721, Shared: [][]Option{options4}, Safe: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options722, Special: "history"},
+	{Name: "host", Options: options723},
+	{Name: "nslookup", Options: options723},
+	{Name: "drill", Options: options723},
+	{Name: "resolvectl", Options: options723},
+	{Name: "getent", Options: options723},
 	{Name: "hostid", Shared: [][]Option{options4}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options716, Shared: [][]Option{options4}},
-	{Name: "http", Options: options717},
-	{Name: "https", Options: options717},
-	{Name: "xh", Options: options717},
-	{Name: "xhs", Options: options717},
-	{Name: "httpie", Options: options717},
-	{Name: "http-server", Options: options718},
-	{Name: "serve", Options: options718},
-	{Name: "http.server", Options: options719},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options720},
-	{Name: "iconv", Operands: Reads, Options: options721, Shared: [][]Option{options4}},
-	{Name: "id", Options: options722, Shared: [][]Option{options4}, Safe: true},
+	{Name: "hostname", Operands: Unread, Options: options724, Shared: [][]Option{options4}},
+	{Name: "http", Options: options725},
+	{Name: "https", Options: options725},
+	{Name: "xh", Options: options725},
+	{Name: "xhs", Options: options725},
+	{Name: "httpie", Options: options725},
+	{Name: "http-server", Options: options726},
+	{Name: "serve", Options: options726},
+	{Name: "http.server", Options: options727},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options728},
+	{Name: "iconv", Operands: Reads, Options: options729, Shared: [][]Option{options4}},
+	{Name: "id", Options: options730, Shared: [][]Option{options4}, Safe: true},
 	{Name: "ifconfig", Operands: Unread},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "arp", Operands: Unread},
 	{Name: "route", Operands: Unread},
-	{Name: "inotifywait", Operands: Names, Options: options723},
-	{Name: "inotifywatch", Operands: Names, Options: options723},
-	{Name: "fsnotifywait", Operands: Names, Options: options723},
-	{Name: "fswatch", Operands: Names, Options: options723},
-	{Name: "install", Operands: Copy, Options: options724, Shared: [][]Option{options4}},
-	{Name: "ginstall", Operands: Copy, Options: options724, Shared: [][]Option{options4}},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options725, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options726, Subs: subs730},
-	{Name: "ipython", Operands: Unread, Options: options731},
-	{Name: "ipython3", Operands: Unread, Options: options731},
-	{Name: "jupyter", Operands: Unread, Options: options731},
-	{Name: "jupyter-lab", Operands: Unread, Options: options731},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options731},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options731},
-	{Name: "papermill", Operands: Unread, Options: options731},
-	{Name: "streamlit", Operands: Unread, Options: options731},
-	{Name: "gradio", Operands: Unread, Options: options731},
-	{Name: "chainlit", Operands: Unread, Options: options731},
-	{Name: "mlflow", Operands: Unread, Options: options731},
-	{Name: "tensorboard", Operands: Unread, Options: options731},
-	{Name: "java", Style: Joined, Operands: Script, Options: options732, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options733, Here: true},
-	{Name: "jest", Options: options734, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options735, Subs: subs736, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options737, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options738, Shared: [][]Option{options4}, Safe: true},
-	{Name: "journalctl", Options: options739},
-	{Name: "jq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "gojq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options740, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options741},
-	{Name: "just", Style: Exact, Options: options742, Workdir: true},
-	{Name: "k9s", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "stern", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "argocd", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "cilium", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kops", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "tkn", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kn", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "werf", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "devspace", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "okteto", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "conftest", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "opa", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "grype", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "syft", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "cosign", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "dive", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "packer", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "ctr", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "umoci", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "dockle", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options743},
-	{Name: "kill", Style: Dash, Options: options744, Shared: [][]Option{options355}, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options745, Shared: [][]Option{options355}},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options746, Subs: subs825, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options826, Subs: subs828},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options829},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options830, Ends: true},
-	{Name: "less", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
-	{Name: "lessecho", Operands: Reads, Options: options831, Shared: [][]Option{options4}},
+	{Name: "inotifywait", Operands: Names, Options: options731},
+	{Name: "inotifywatch", Operands: Names, Options: options731},
+	{Name: "fsnotifywait", Operands: Names, Options: options731},
+	{Name: "fswatch", Operands: Names, Options: options731},
+	{Name: "install", Operands: Copy, Options: options732, Shared: [][]Option{options4}},
+	{Name: "ginstall", Operands: Copy, Options: options732, Shared: [][]Option{options4}},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options733, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options734, Subs: subs738},
+	{Name: "ipython", Operands: Unread, Options: options739},
+	{Name: "ipython3", Operands: Unread, Options: options739},
+	{Name: "jupyter", Operands: Unread, Options: options739},
+	{Name: "jupyter-lab", Operands: Unread, Options: options739},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options739},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options739},
+	{Name: "papermill", Operands: Unread, Options: options739},
+	{Name: "streamlit", Operands: Unread, Options: options739},
+	{Name: "gradio", Operands: Unread, Options: options739},
+	{Name: "chainlit", Operands: Unread, Options: options739},
+	{Name: "mlflow", Operands: Unread, Options: options739},
+	{Name: "tensorboard", Operands: Unread, Options: options739},
+	{Name: "java", Style: Joined, Operands: Script, Options: options740, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options741, Here: true},
+	{Name: "jest", Options: options742, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options743, Subs: subs744, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options745, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options746, Shared: [][]Option{options4}, Safe: true},
+	{Name: "journalctl", Options: options747},
+	{Name: "jq", Operands: PatternReads, Options: options748, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "gojq", Operands: PatternReads, Options: options748, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options748, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "json.tool", Operands: InOut, Options: options749},
+	{Name: "just", Style: Exact, Options: options750, Workdir: true},
+	{Name: "k9s", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "stern", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "argocd", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "cilium", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kops", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "tkn", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kn", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "crossplane", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "werf", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "devspace", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "okteto", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubeseal", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubeconform", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kubeval", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "conftest", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "opa", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "grype", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "syft", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "cosign", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "dive", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "vagrant", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "packer", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "ctr", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "umoci", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "dockle", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options751},
+	{Name: "kill", Style: Dash, Options: options752, Shared: [][]Option{options363}, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options753, Shared: [][]Option{options363}},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options754, Subs: subs833, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options754, Subs: subs833, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options754, Subs: subs833, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options754, Subs: subs833, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options834, Subs: subs836},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options837},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options838, Ends: true},
+	{Name: "less", Operands: Reads, Options: options839, Shared: [][]Option{options4}},
+	{Name: "lessecho", Operands: Reads, Options: options839, Shared: [][]Option{options4}},
 	{Name: "let", Style: NoOpts, Special: "let"},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options4}},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Ends: true},
-	{Name: "ln", Operands: Copy, Options: options833, Shared: [][]Option{options4}},
-	{Name: "locate", Operands: Names, Options: options834, Safe: true},
-	{Name: "plocate", Operands: Names, Options: options834, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options834, Safe: true},
-	{Name: "look", Operands: PatternReads, Options: options835, Shared: [][]Option{options4}, Safe: true},
-	{Name: "ls", Operands: Names, Options: options836, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gls", Operands: Names, Options: options836, Shared: [][]Option{options4}, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options837},
-	{Name: "lsof", Operands: Names, Options: options838},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options839, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options840, Ends: true, Stdin: true},
-	{Name: "lz4", Operands: Outputs, Options: options841, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options841, Beside: true},
-	{Name: "make", Options: options842, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options842, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options842, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options842, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options842, Workdir: true, Special: "make"},
-	{Name: "man", Options: options843, Shared: [][]Option{options4}},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options844, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options844, Special: "mapfile"},
-	{Name: "mdfind", Style: Dash, Options: options845, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs850, Workdir: true},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options851, Subs: subs854, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options855, Subs: subs861, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options855, Subs: subs861, Inherit: true, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options862, Shared: [][]Option{options4}},
-	{Name: "mkfifo", Operands: Outputs, Options: options863, Shared: [][]Option{options4}},
-	{Name: "mknod", Operands: Outputs, Options: options863, Shared: [][]Option{options4}},
-	{Name: "mktemp", Operands: Outputs, Options: options864, Shared: [][]Option{options4}, Special: "mktemp"},
-	{Name: "mocha", Options: options865, Workdir: true},
-	{Name: "mongosh", Operands: Unread, Options: options866},
-	{Name: "mongo", Operands: Unread, Options: options866},
-	{Name: "mongodump", Operands: Unread, Options: options866},
-	{Name: "mongorestore", Operands: Unread, Options: options866},
-	{Name: "mongoexport", Operands: Unread, Options: options866},
-	{Name: "mongoimport", Operands: Unread, Options: options866},
-	{Name: "cqlsh", Operands: Unread, Options: options866},
-	{Name: "clickhouse", Operands: Unread, Options: options866},
-	{Name: "clickhouse-client", Operands: Unread, Options: options866},
-	{Name: "influx", Operands: Unread, Options: options866},
-	{Name: "etcdctl", Operands: Unread, Options: options866},
-	{Name: "consul", Operands: Unread, Options: options866},
-	{Name: "nomad", Operands: Unread, Options: options866},
-	{Name: "boundary", Operands: Unread, Options: options866},
-	{Name: "waypoint", Operands: Unread, Options: options866},
-	{Name: "memcached", Operands: Unread, Options: options866},
-	{Name: "redis-server", Operands: Unread, Options: options866},
-	{Name: "cockroach", Operands: Unread, Options: options866},
-	{Name: "surreal", Operands: Unread, Options: options866},
-	{Name: "neo4j", Operands: Unread, Options: options866},
-	{Name: "cypher-shell", Operands: Unread, Options: options866},
-	{Name: "sqlcmd", Operands: Unread, Options: options866},
-	{Name: "bcp", Operands: Unread, Options: options866},
-	{Name: "sqlplus", Operands: Unread, Options: options866},
-	{Name: "snowsql", Operands: Unread, Options: options866},
-	{Name: "bq", Operands: Unread, Options: options866},
-	{Name: "trino", Operands: Unread, Options: options866},
-	{Name: "presto", Operands: Unread, Options: options866},
-	{Name: "beeline", Operands: Unread, Options: options866},
-	{Name: "hive", Operands: Unread, Options: options866},
-	{Name: "spark-submit", Operands: Unread, Options: options866},
-	{Name: "spark-shell", Operands: Unread, Options: options866},
-	{Name: "pyspark", Operands: Unread, Options: options866},
-	{Name: "hadoop", Operands: Unread, Options: options866},
-	{Name: "hdfs", Operands: Unread, Options: options866},
-	{Name: "kafka-topics", Operands: Unread, Options: options866},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options866},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options866},
-	{Name: "kcat", Operands: Unread, Options: options866},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options866},
-	{Name: "nats", Operands: Unread, Options: options866},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options866},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options866},
-	{Name: "flyway", Operands: Unread, Options: options866},
-	{Name: "liquibase", Operands: Unread, Options: options866},
-	{Name: "dbmate", Operands: Unread, Options: options866},
-	{Name: "migrate", Operands: Unread, Options: options866},
-	{Name: "goose-db", Operands: Unread, Options: options866},
-	{Name: "atlas", Operands: Unread, Options: options866},
-	{Name: "sqitch", Operands: Unread, Options: options866},
-	{Name: "hasura", Operands: Unread, Options: options866},
-	{Name: "neonctl", Operands: Unread, Options: options866},
-	{Name: "turso", Operands: Unread, Options: options866},
-	{Name: "pscale", Operands: Unread, Options: options866},
-	{Name: "usql", Operands: Unread, Options: options866},
-	{Name: "pgcli", Operands: Unread, Options: options866},
-	{Name: "mycli", Operands: Unread, Options: options866},
-	{Name: "more", Operands: Reads, Options: options867, Shared: [][]Option{options4}},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options868, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Ends: true},
+	{Name: "ln", Operands: Copy, Options: options841, Shared: [][]Option{options4}},
+	{Name: "locate", Operands: Names, Options: options842, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options842, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options842, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options843, Shared: [][]Option{options4}, Safe: true},
+	{Name: "ls", Operands: Names, Options: options844, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gls", Operands: Names, Options: options844, Shared: [][]Option{options4}, Safe: true},
+	{Name: "lsblk", Operands: Names, Options: options845},
+	{Name: "lsof", Operands: Names, Options: options846},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options847, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options848, Ends: true, Stdin: true},
+	{Name: "lz4", Operands: Outputs, Options: options849, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options849, Beside: true},
+	{Name: "make", Options: options850, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options850, Workdir: true, Special: "make"},
+	{Name: "remake", Options: options850, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options850, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options850, Workdir: true, Special: "make"},
+	{Name: "man", Options: options851, Shared: [][]Option{options4}},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options852, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options852, Special: "mapfile"},
+	{Name: "mdfind", Style: Dash, Options: options853, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs858, Workdir: true},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options859, Subs: subs862, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options863, Subs: subs869, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options863, Subs: subs869, Inherit: true, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options870, Shared: [][]Option{options4}},
+	{Name: "mkfifo", Operands: Outputs, Options: options871, Shared: [][]Option{options4}},
+	{Name: "mknod", Operands: Outputs, Options: options871, Shared: [][]Option{options4}},
+	{Name: "mktemp", Operands: Outputs, Options: options872, Shared: [][]Option{options4}, Special: "mktemp"},
+	{Name: "mocha", Options: options873, Workdir: true},
+	{Name: "mongosh", Operands: Unread, Options: options874},
+	{Name: "mongo", Operands: Unread, Options: options874},
+	{Name: "mongodump", Operands: Unread, Options: options874},
+	{Name: "mongorestore", Operands: Unread, Options: options874},
+	{Name: "mongoexport", Operands: Unread, Options: options874},
+	{Name: "mongoimport", Operands: Unread, Options: options874},
+	{Name: "cqlsh", Operands: Unread, Options: options874},
+	{Name: "clickhouse", Operands: Unread, Options: options874},
+	{Name: "clickhouse-client", Operands: Unread, Options: options874},
+	{Name: "influx", Operands: Unread, Options: options874},
+	{Name: "etcdctl", Operands: Unread, Options: options874},
+	{Name: "consul", Operands: Unread, Options: options874},
+	{Name: "nomad", Operands: Unread, Options: options874},
+	{Name: "boundary", Operands: Unread, Options: options874},
+	{Name: "waypoint", Operands: Unread, Options: options874},
+	{Name: "memcached", Operands: Unread, Options: options874},
+	{Name: "redis-server", Operands: Unread, Options: options874},
+	{Name: "cockroach", Operands: Unread, Options: options874},
+	{Name: "surreal", Operands: Unread, Options: options874},
+	{Name: "neo4j", Operands: Unread, Options: options874},
+	{Name: "cypher-shell", Operands: Unread, Options: options874},
+	{Name: "sqlcmd", Operands: Unread, Options: options874},
+	{Name: "bcp", Operands: Unread, Options: options874},
+	{Name: "sqlplus", Operands: Unread, Options: options874},
+	{Name: "snowsql", Operands: Unread, Options: options874},
+	{Name: "bq", Operands: Unread, Options: options874},
+	{Name: "trino", Operands: Unread, Options: options874},
+	{Name: "presto", Operands: Unread, Options: options874},
+	{Name: "beeline", Operands: Unread, Options: options874},
+	{Name: "hive", Operands: Unread, Options: options874},
+	{Name: "spark-submit", Operands: Unread, Options: options874},
+	{Name: "spark-shell", Operands: Unread, Options: options874},
+	{Name: "pyspark", Operands: Unread, Options: options874},
+	{Name: "hadoop", Operands: Unread, Options: options874},
+	{Name: "hdfs", Operands: Unread, Options: options874},
+	{Name: "kafka-topics", Operands: Unread, Options: options874},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options874},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options874},
+	{Name: "kcat", Operands: Unread, Options: options874},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options874},
+	{Name: "nats", Operands: Unread, Options: options874},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options874},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options874},
+	{Name: "flyway", Operands: Unread, Options: options874},
+	{Name: "liquibase", Operands: Unread, Options: options874},
+	{Name: "dbmate", Operands: Unread, Options: options874},
+	{Name: "migrate", Operands: Unread, Options: options874},
+	{Name: "goose-db", Operands: Unread, Options: options874},
+	{Name: "atlas", Operands: Unread, Options: options874},
+	{Name: "sqitch", Operands: Unread, Options: options874},
+	{Name: "hasura", Operands: Unread, Options: options874},
+	{Name: "neonctl", Operands: Unread, Options: options874},
+	{Name: "turso", Operands: Unread, Options: options874},
+	{Name: "pscale", Operands: Unread, Options: options874},
+	{Name: "usql", Operands: Unread, Options: options874},
+	{Name: "pgcli", Operands: Unread, Options: options874},
+	{Name: "mycli", Operands: Unread, Options: options874},
+	{Name: "more", Operands: Reads, Options: options875, Shared: [][]Option{options4}},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options876, Ends: true},
 	{Name: "mount", Operands: Unread},
 	{Name: "umount", Operands: Unread},
 	{Name: "fusermount", Operands: Unread},
@@ -5679,505 +5679,505 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "mv", Operands: Move, Options: options869, Shared: [][]Option{options4}},
-	{Name: "mvn", Options: options870, Workdir: true},
-	{Name: "mvnw", Options: options870, Workdir: true},
-	{Name: "mvnd", Options: options870, Workdir: true},
-	{Name: "mypy", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pyright", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "basedpyright", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pyre", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pytype", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "flake8", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pylint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pyflakes", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pycodestyle", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pydocstyle", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "bandit", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "vulture", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "radon", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "xenon", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pyroma", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "interrogate", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "safety", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "pip-audit", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "semgrep", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "ty", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "zuban", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "dmypy", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "yamllint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "ansible-lint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "cfn-lint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "sqlfluff", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "codespell", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "curlylint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "refurb", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "fixit", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "slotscheck", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "import-linter", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "lint-imports", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "deptry", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "mutmut", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "proselint", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "vale", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "rstcheck", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "doc8", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "check-manifest", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "twine", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "towncrier", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "bumpversion", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "bump2version", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "bump-my-version", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "cz", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "commitizen", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "jupytext", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "stubtest", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "stubgen", Operands: Reads, Options: options871, Workdir: true},
-	{Name: "mysql", Options: options872, Stdin: true},
-	{Name: "mariadb", Options: options872, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options873},
-	{Name: "mariadb-dump", Operands: Unread, Options: options873},
-	{Name: "mysqladmin", Operands: Unread, Options: options873},
-	{Name: "mariadb-admin", Operands: Unread, Options: options873},
-	{Name: "mysqlcheck", Operands: Unread, Options: options873},
-	{Name: "mariadb-check", Operands: Unread, Options: options873},
-	{Name: "mysqlimport", Operands: Unread, Options: options873},
-	{Name: "mysqlshow", Operands: Unread, Options: options873},
-	{Name: "mariadb-show", Operands: Unread, Options: options873},
-	{Name: "mysqlpump", Operands: Unread, Options: options873},
-	{Name: "mysqlslap", Operands: Unread, Options: options873},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options873},
-	{Name: "mysqld", Operands: Unread, Options: options873},
-	{Name: "mariadbd", Operands: Unread, Options: options873},
-	{Name: "nc", Options: options874},
-	{Name: "netcat", Options: options874},
-	{Name: "ncat", Options: options874},
-	{Name: "nc.openbsd", Options: options874},
-	{Name: "nc.traditional", Options: options874},
+	{Name: "mv", Operands: Move, Options: options877, Shared: [][]Option{options4}},
+	{Name: "mvn", Options: options878, Workdir: true},
+	{Name: "mvnw", Options: options878, Workdir: true},
+	{Name: "mvnd", Options: options878, Workdir: true},
+	{Name: "mypy", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pyright", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "basedpyright", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pyre", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pytype", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "flake8", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pylint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pyflakes", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pycodestyle", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pydocstyle", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "bandit", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "vulture", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "radon", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "xenon", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pyroma", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "interrogate", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "safety", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "pip-audit", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "semgrep", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "ty", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "zuban", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "dmypy", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "yamllint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "ansible-lint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "cfn-lint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "sqlfluff", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "codespell", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "curlylint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "refurb", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "fixit", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "slotscheck", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "import-linter", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "lint-imports", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "deptry", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "mutmut", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "proselint", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "vale", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "rstcheck", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "doc8", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "check-manifest", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "twine", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "towncrier", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "bumpversion", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "bump2version", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "bump-my-version", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "cz", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "commitizen", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "jupytext", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "stubtest", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "stubgen", Operands: Reads, Options: options879, Workdir: true},
+	{Name: "mysql", Options: options880, Stdin: true},
+	{Name: "mariadb", Options: options880, Stdin: true},
+	{Name: "mysqldump", Operands: Unread, Options: options881},
+	{Name: "mariadb-dump", Operands: Unread, Options: options881},
+	{Name: "mysqladmin", Operands: Unread, Options: options881},
+	{Name: "mariadb-admin", Operands: Unread, Options: options881},
+	{Name: "mysqlcheck", Operands: Unread, Options: options881},
+	{Name: "mariadb-check", Operands: Unread, Options: options881},
+	{Name: "mysqlimport", Operands: Unread, Options: options881},
+	{Name: "mysqlshow", Operands: Unread, Options: options881},
+	{Name: "mariadb-show", Operands: Unread, Options: options881},
+	{Name: "mysqlpump", Operands: Unread, Options: options881},
+	{Name: "mysqlslap", Operands: Unread, Options: options881},
+	{Name: "mysqlbinlog", Operands: Unread, Options: options881},
+	{Name: "mysqld", Operands: Unread, Options: options881},
+	{Name: "mariadbd", Operands: Unread, Options: options881},
+	{Name: "nc", Options: options882},
+	{Name: "netcat", Options: options882},
+	{Name: "ncat", Options: options882},
+	{Name: "nc.openbsd", Options: options882},
+	{Name: "nc.traditional", Options: options882},
 	{Name: "newgrp", Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "cdk", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "lerna", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "nx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options875, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options876, Ends: true, Plain: true},
-	{Name: "ninja", Options: options877, Workdir: true},
-	{Name: "ninja-build", Options: options877, Workdir: true},
-	{Name: "samu", Options: options877, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs879},
-	{Name: "nix-shell", Operands: Script, Options: options880, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options881, Shared: [][]Option{options4}, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options882},
-	{Name: "objdump", Operands: Reads, Options: options882},
-	{Name: "readelf", Operands: Reads, Options: options882},
-	{Name: "size", Operands: Reads, Options: options882},
-	{Name: "ldd", Operands: Reads, Options: options882},
-	{Name: "c++filt", Operands: Reads, Options: options882},
-	{Name: "addr2line", Operands: Reads, Options: options882},
-	{Name: "elfedit", Operands: Reads, Options: options882},
-	{Name: "llvm-nm", Operands: Reads, Options: options882},
-	{Name: "llvm-objdump", Operands: Reads, Options: options882},
-	{Name: "llvm-readelf", Operands: Reads, Options: options882},
-	{Name: "otool", Operands: Reads, Options: options882},
-	{Name: "dwarfdump", Operands: Reads, Options: options882},
-	{Name: "nmap", Style: Joined, Options: options883},
-	{Name: "node", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options884, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options885, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options886, Ends: true, Plain: true},
-	{Name: "npm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
-	{Name: "cnpm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
-	{Name: "tnpm", Operands: Unread, Options: options887, Subs: subs889, Inherit: true, Workdir: true},
-	{Name: "npm-run-all", Options: options890, Workdir: true},
-	{Name: "run-s", Options: options890, Workdir: true},
-	{Name: "run-p", Options: options890, Workdir: true},
-	{Name: "npm-run-all2", Options: options890, Workdir: true},
-	{Name: "nproc", Options: options891, Shared: [][]Option{options4}, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options892, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options893, Ends: true, Stdin: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options894, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options895, Ends: true},
-	{Name: "numfmt", Options: options896, Shared: [][]Option{options4}, Safe: true},
-	{Name: "od", Operands: Reads, Options: options897, Shared: [][]Option{options4}, Safe: true},
-	{Name: "god", Operands: Reads, Options: options897, Shared: [][]Option{options4}, Safe: true},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs903},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options904, Ends: true, Stdin: true},
-	{Name: "pandoc", Operands: Reads, Options: options905},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options906, Ends: true, Stdin: true},
-	{Name: "paste", Operands: Reads, Options: options907, Shared: [][]Option{options4}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options908, Shared: [][]Option{options4}, Here: true},
-	{Name: "pathchk", Operands: Names, Options: options909, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs916},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options917},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options918},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs924},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options925, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options926},
-	{Name: "pg_dumpall", Options: options926},
-	{Name: "pg_restore", Options: options926},
-	{Name: "pg_basebackup", Options: options926},
-	{Name: "pgbench", Options: options926},
-	{Name: "vacuumdb", Options: options926},
-	{Name: "reindexdb", Options: options926},
-	{Name: "clusterdb", Options: options926},
-	{Name: "createdb", Options: options926},
-	{Name: "dropdb", Options: options926},
-	{Name: "createuser", Options: options926},
-	{Name: "dropuser", Options: options926},
-	{Name: "pg_isready", Options: options926},
-	{Name: "initdb", Options: options926},
-	{Name: "pg_ctl", Options: options926},
-	{Name: "pg_ctlcluster", Options: options926},
-	{Name: "pg_lsclusters", Options: options926},
-	{Name: "pgrep", Options: options927, Shared: [][]Option{options355}, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options928, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options929, Workdir: true},
-	{Name: "ping", Options: options930},
-	{Name: "ping6", Options: options930},
-	{Name: "arping", Options: options930},
-	{Name: "fping", Options: options930},
-	{Name: "pinky", Options: options931, Shared: [][]Option{options4}, Safe: true},
-	{Name: "finger", Options: options931, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options932, Subs: subs937, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options938, Subs: subs942},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options943, Ends: true},
-	{Name: "pkill", Options: options944, Shared: [][]Option{options355}},
-	{Name: "pidwait", Options: options944, Shared: [][]Option{options355}},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs947, Workdir: true},
-	{Name: "pnpm", Style: Exact, Options: options948, Subs: subs952, Inherit: true, Workdir: true},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options953, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options954, Subs: subs958, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options959, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options960, Shared: [][]Option{options4}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options961, Subs: subs963, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options964, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options965},
-	{Name: "printenv", Options: options966, Shared: [][]Option{options4}, Safe: true},
-	{Name: "printf", Style: POSIX, Options: options967, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options968, Ends: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "cdk", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "cdktf", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "lerna", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "nx", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options883, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options884, Ends: true, Plain: true},
+	{Name: "ninja", Options: options885, Workdir: true},
+	{Name: "ninja-build", Options: options885, Workdir: true},
+	{Name: "samu", Options: options885, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs887},
+	{Name: "nix-shell", Operands: Script, Options: options888, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options889, Shared: [][]Option{options4}, Safe: true},
+	{Name: "nm", Operands: Reads, Options: options890},
+	{Name: "objdump", Operands: Reads, Options: options890},
+	{Name: "readelf", Operands: Reads, Options: options890},
+	{Name: "size", Operands: Reads, Options: options890},
+	{Name: "ldd", Operands: Reads, Options: options890},
+	{Name: "c++filt", Operands: Reads, Options: options890},
+	{Name: "addr2line", Operands: Reads, Options: options890},
+	{Name: "elfedit", Operands: Reads, Options: options890},
+	{Name: "llvm-nm", Operands: Reads, Options: options890},
+	{Name: "llvm-objdump", Operands: Reads, Options: options890},
+	{Name: "llvm-readelf", Operands: Reads, Options: options890},
+	{Name: "otool", Operands: Reads, Options: options890},
+	{Name: "dwarfdump", Operands: Reads, Options: options890},
+	{Name: "nmap", Style: Joined, Options: options891},
+	{Name: "node", Style: Exact, Operands: Script, Options: options892, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options892, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options892, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options893, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options894, Ends: true, Plain: true},
+	{Name: "npm", Operands: Unread, Options: options895, Subs: subs898, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "cnpm", Operands: Unread, Options: options895, Subs: subs898, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "tnpm", Operands: Unread, Options: options895, Subs: subs898, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "npm-run-all", Options: options899, Workdir: true},
+	{Name: "run-s", Options: options899, Workdir: true},
+	{Name: "run-p", Options: options899, Workdir: true},
+	{Name: "npm-run-all2", Options: options899, Workdir: true},
+	{Name: "nproc", Options: options900, Shared: [][]Option{options4}, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options901, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options902, Ends: true, Stdin: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options903, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options904, Ends: true},
+	{Name: "numfmt", Options: options905, Shared: [][]Option{options4}, Safe: true},
+	{Name: "od", Operands: Reads, Options: options906, Shared: [][]Option{options4}, Safe: true},
+	{Name: "god", Operands: Reads, Options: options906, Shared: [][]Option{options4}, Safe: true},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs912},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options913, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options914},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options915, Ends: true, Stdin: true},
+	{Name: "paste", Operands: Reads, Options: options916, Shared: [][]Option{options4}, Safe: true},
+	{Name: "patch", Operands: InOut, Options: options917, Shared: [][]Option{options4}, Here: true},
+	{Name: "pathchk", Operands: Names, Options: options918, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options919}, Subs: subs925},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options926},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options927},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs933},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options934, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options934, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options934, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options934, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options934, Ends: true, Stdin: true},
+	{Name: "pg_dump", Options: options935},
+	{Name: "pg_dumpall", Options: options935},
+	{Name: "pg_restore", Options: options935},
+	{Name: "pg_basebackup", Options: options935},
+	{Name: "pgbench", Options: options935},
+	{Name: "vacuumdb", Options: options935},
+	{Name: "reindexdb", Options: options935},
+	{Name: "clusterdb", Options: options935},
+	{Name: "createdb", Options: options935},
+	{Name: "dropdb", Options: options935},
+	{Name: "createuser", Options: options935},
+	{Name: "dropuser", Options: options935},
+	{Name: "pg_isready", Options: options935},
+	{Name: "initdb", Options: options935},
+	{Name: "pg_ctl", Options: options935},
+	{Name: "pg_ctlcluster", Options: options935},
+	{Name: "pg_lsclusters", Options: options935},
+	{Name: "pgrep", Options: options936, Shared: [][]Option{options363}, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options937, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options938, Workdir: true},
+	{Name: "ping", Options: options939},
+	{Name: "ping6", Options: options939},
+	{Name: "arping", Options: options939},
+	{Name: "fping", Options: options939},
+	{Name: "pinky", Options: options940, Shared: [][]Option{options4}, Safe: true},
+	{Name: "finger", Options: options940, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options941, Subs: subs946, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options947, Subs: subs951},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options952, Ends: true},
+	{Name: "pkill", Options: options953, Shared: [][]Option{options363}},
+	{Name: "pidwait", Options: options953, Shared: [][]Option{options363}},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs956, Workdir: true},
+	{Name: "pnpm", Style: Exact, Options: options957, Subs: subs962, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options963, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options964, Subs: subs968, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options969, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options970, Shared: [][]Option{options4}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options971, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options971, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options971, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options971, Subs: subs973, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options974, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options975},
+	{Name: "printenv", Options: options976, Shared: [][]Option{options4}, Safe: true},
+	{Name: "printf", Style: POSIX, Options: options977, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options978, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: Unread},
 	{Name: "bwrap", Style: POSIX, Operands: Unread},
-	{Name: "protoc", Operands: Reads, Options: options969},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options970, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options970, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options971, Safe: true},
-	{Name: "psql", Options: options972, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options973, Shared: [][]Option{options4}},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options959, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options974},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs977},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs980},
-	{Name: "pvesm", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveum", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvenode", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveceph", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pve-firewall", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveversion", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveam", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "ha-manager", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvesr", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "vzdump", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "qmrestore", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pmxcfs", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvesubscription", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveperf", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvereport", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvedaemon", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pveproxy", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pvestatd", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "ceph", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "rados", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "rbd", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "crm", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pcs", Style: Joined, Options: options981, Shared: [][]Option{options910}},
-	{Name: "pwd", Style: POSIX, Options: options982, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options983},
-	{Name: "compileall", Operands: Outputs, Options: options983},
-	{Name: "pytest", Options: options984, Workdir: true},
-	{Name: "py.test", Options: options984, Workdir: true},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options985, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options910}, Subs: subs991},
-	{Name: "rails", Options: options992, Subs: subs995, Workdir: true},
-	{Name: "rake", Options: options996, Workdir: true},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options997},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options998, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options999, Shared: [][]Option{options4}, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options1000, Shared: [][]Option{options4}, Safe: true},
-	{Name: "grealpath", Operands: Names, Options: options1000, Shared: [][]Option{options4}, Safe: true},
-	{Name: "redis-cli", Options: options1001},
-	{Name: "valkey-cli", Options: options1001},
-	{Name: "keydb-cli", Options: options1001},
-	{Name: "rev", Operands: Reads, Options: options122, Shared: [][]Option{options4}, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1002},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1002},
-	{Name: "rimraf", Operands: Outputs, Options: options1003},
-	{Name: "del", Operands: Outputs, Options: options1003},
-	{Name: "trash", Operands: Outputs, Options: options1003},
-	{Name: "trash-put", Operands: Outputs, Options: options1003},
-	{Name: "del-cli", Operands: Outputs, Options: options1003},
-	{Name: "shx", Operands: Outputs, Options: options1003},
-	{Name: "cpx", Operands: Outputs, Options: options1003},
-	{Name: "cpy", Operands: Outputs, Options: options1003},
-	{Name: "ncp", Operands: Outputs, Options: options1003},
-	{Name: "mkdirp", Operands: Outputs, Options: options1003},
-	{Name: "copyfiles", Operands: Outputs, Options: options1003},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1003},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1004, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1005, Shared: [][]Option{options4}},
-	{Name: "grm", Operands: Writes, Options: options1005, Shared: [][]Option{options4}},
-	{Name: "rmdir", Operands: Writes, Options: options1006, Shared: [][]Option{options4}},
-	{Name: "rspec", Options: options1007, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1008},
-	{Name: "openrsync", Operands: Transfer, Options: options1008},
-	{Name: "rubocop", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1009, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options1010, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1011, Subs: subs1015, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1016, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1017, Shared: [][]Option{options4}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1018, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1019},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1020},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1021, Subs: subs1025},
+	{Name: "protoc", Operands: Reads, Options: options979},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options980, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options980, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options981, Safe: true},
+	{Name: "psql", Options: options982, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options983, Shared: [][]Option{options4}},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options969, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options984},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs987},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options919}, Subs: subs990},
+	{Name: "pvesm", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveum", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvenode", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveceph", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pve-firewall", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveversion", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveam", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "ha-manager", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvesr", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "vzdump", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "qmrestore", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pmxcfs", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvesubscription", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveperf", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvereport", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvedaemon", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pveproxy", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pvestatd", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "ceph", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "rados", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "rbd", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "crm", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pcs", Style: Joined, Options: options991, Shared: [][]Option{options919}},
+	{Name: "pwd", Style: POSIX, Options: options992, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options993},
+	{Name: "compileall", Operands: Outputs, Options: options993},
+	{Name: "pytest", Options: options994, Workdir: true},
+	{Name: "py.test", Options: options994, Workdir: true},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options995, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options919}, Subs: subs1001},
+	{Name: "rails", Options: options1002, Subs: subs1005, Workdir: true},
+	{Name: "rake", Options: options1006, Workdir: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1007},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1008, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1009, Shared: [][]Option{options4}, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options1010, Shared: [][]Option{options4}, Safe: true},
+	{Name: "grealpath", Operands: Names, Options: options1010, Shared: [][]Option{options4}, Safe: true},
+	{Name: "redis-cli", Options: options1011},
+	{Name: "valkey-cli", Options: options1011},
+	{Name: "keydb-cli", Options: options1011},
+	{Name: "rev", Operands: Reads, Options: options124, Shared: [][]Option{options4}, Safe: true},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1012},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1012},
+	{Name: "rimraf", Operands: Outputs, Options: options1013},
+	{Name: "del", Operands: Outputs, Options: options1013},
+	{Name: "trash", Operands: Outputs, Options: options1013},
+	{Name: "trash-put", Operands: Outputs, Options: options1013},
+	{Name: "del-cli", Operands: Outputs, Options: options1013},
+	{Name: "shx", Operands: Outputs, Options: options1013},
+	{Name: "cpx", Operands: Outputs, Options: options1013},
+	{Name: "cpy", Operands: Outputs, Options: options1013},
+	{Name: "ncp", Operands: Outputs, Options: options1013},
+	{Name: "mkdirp", Operands: Outputs, Options: options1013},
+	{Name: "copyfiles", Operands: Outputs, Options: options1013},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1013},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1014, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1015, Shared: [][]Option{options4}},
+	{Name: "grm", Operands: Writes, Options: options1015, Shared: [][]Option{options4}},
+	{Name: "rmdir", Operands: Writes, Options: options1016, Shared: [][]Option{options4}},
+	{Name: "rspec", Options: options1017, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1018},
+	{Name: "openrsync", Operands: Transfer, Options: options1018},
+	{Name: "rubocop", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1019, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1021, Subs: subs1025, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1026, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1027, Shared: [][]Option{options4}, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1028, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1029},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1030},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1031, Subs: subs1035},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -6214,89 +6214,89 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options1026, Workdir: true},
-	{Name: "waf", Options: options1026, Workdir: true},
-	{Name: "tup", Options: options1026, Workdir: true},
-	{Name: "redo", Options: options1026, Workdir: true},
-	{Name: "buck", Options: options1026, Workdir: true},
-	{Name: "buck2", Options: options1026, Workdir: true},
-	{Name: "pants", Options: options1026, Workdir: true},
-	{Name: "please", Options: options1026, Workdir: true},
-	{Name: "drake", Options: options1026, Workdir: true},
-	{Name: "thor", Options: options1026, Workdir: true},
-	{Name: "invoke", Options: options1026, Workdir: true},
-	{Name: "inv", Options: options1026, Workdir: true},
-	{Name: "fab", Options: options1026, Workdir: true},
-	{Name: "doit", Options: options1026, Workdir: true},
-	{Name: "nox", Options: options1026, Workdir: true},
-	{Name: "ant", Options: options1026, Workdir: true},
-	{Name: "sbt", Options: options1026, Workdir: true},
-	{Name: "lein", Options: options1026, Workdir: true},
-	{Name: "boot", Options: options1026, Workdir: true},
-	{Name: "mill", Options: options1026, Workdir: true},
-	{Name: "bleep", Options: options1026, Workdir: true},
-	{Name: "grunt", Options: options1026, Workdir: true},
-	{Name: "gulp", Options: options1026, Workdir: true},
-	{Name: "jake", Options: options1026, Workdir: true},
-	{Name: "cake", Options: options1026, Workdir: true},
-	{Name: "mage", Options: options1026, Workdir: true},
-	{Name: "xmake", Options: options1026, Workdir: true},
-	{Name: "premake5", Options: options1026, Workdir: true},
-	{Name: "earthly", Options: options1026, Workdir: true},
-	{Name: "dagger", Options: options1026, Workdir: true},
-	{Name: "tilt", Options: options1026, Workdir: true},
-	{Name: "skaffold", Options: options1026, Workdir: true},
-	{Name: "garden", Options: options1026, Workdir: true},
-	{Name: "bit", Options: options1026, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1027, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1028, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1029, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1030},
-	{Name: "sdiff", Operands: Reads, Options: options1031, Shared: [][]Option{options4}},
-	{Name: "sed", Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "gsed", Operands: PatternReads, Options: options1032, Shared: [][]Option{options4}, Special: "sed"},
-	{Name: "seq", Options: options1033, Shared: [][]Option{options4}, Safe: true},
-	{Name: "set", Style: POSIX, Options: options1034, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options832}, Subs: subs1035, Ends: true},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1036},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1036},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1037, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1039, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options616, Ends: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1040},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1041},
-	{Name: "shopt", Style: POSIX, Options: options1042, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1043, Shared: [][]Option{options4}},
-	{Name: "shuf", Operands: Reads, Options: options1044, Shared: [][]Option{options4}},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1045},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1046, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options1047, Shared: [][]Option{options4}},
-	{Name: "gsort", Operands: Reads, Options: options1047, Shared: [][]Option{options4}},
+	{Name: "scons", Options: options1036, Workdir: true},
+	{Name: "waf", Options: options1036, Workdir: true},
+	{Name: "tup", Options: options1036, Workdir: true},
+	{Name: "redo", Options: options1036, Workdir: true},
+	{Name: "buck", Options: options1036, Workdir: true},
+	{Name: "buck2", Options: options1036, Workdir: true},
+	{Name: "pants", Options: options1036, Workdir: true},
+	{Name: "please", Options: options1036, Workdir: true},
+	{Name: "drake", Options: options1036, Workdir: true},
+	{Name: "thor", Options: options1036, Workdir: true},
+	{Name: "invoke", Options: options1036, Workdir: true},
+	{Name: "inv", Options: options1036, Workdir: true},
+	{Name: "fab", Options: options1036, Workdir: true},
+	{Name: "doit", Options: options1036, Workdir: true},
+	{Name: "nox", Options: options1036, Workdir: true},
+	{Name: "ant", Options: options1036, Workdir: true},
+	{Name: "sbt", Options: options1036, Workdir: true},
+	{Name: "lein", Options: options1036, Workdir: true},
+	{Name: "boot", Options: options1036, Workdir: true},
+	{Name: "mill", Options: options1036, Workdir: true},
+	{Name: "bleep", Options: options1036, Workdir: true},
+	{Name: "grunt", Options: options1036, Workdir: true},
+	{Name: "gulp", Options: options1036, Workdir: true},
+	{Name: "jake", Options: options1036, Workdir: true},
+	{Name: "cake", Options: options1036, Workdir: true},
+	{Name: "mage", Options: options1036, Workdir: true},
+	{Name: "xmake", Options: options1036, Workdir: true},
+	{Name: "premake5", Options: options1036, Workdir: true},
+	{Name: "earthly", Options: options1036, Workdir: true},
+	{Name: "dagger", Options: options1036, Workdir: true},
+	{Name: "tilt", Options: options1036, Workdir: true},
+	{Name: "skaffold", Options: options1036, Workdir: true},
+	{Name: "garden", Options: options1036, Workdir: true},
+	{Name: "bit", Options: options1036, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1037, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1038, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1039, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1040},
+	{Name: "sdiff", Operands: Reads, Options: options1041, Shared: [][]Option{options4}},
+	{Name: "sed", Operands: PatternReads, Options: options1042, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "gsed", Operands: PatternReads, Options: options1042, Shared: [][]Option{options4}, Special: "sed"},
+	{Name: "seq", Options: options1043, Shared: [][]Option{options4}, Safe: true},
+	{Name: "set", Style: POSIX, Options: options1044, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options840}, Subs: subs1045, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1046},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1046},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1047, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1048, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1049, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options624, Ends: true},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1050},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1051},
+	{Name: "shopt", Style: POSIX, Options: options1052, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1053, Shared: [][]Option{options4}},
+	{Name: "shuf", Operands: Reads, Options: options1054, Shared: [][]Option{options4}},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1055},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1056, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options1057, Shared: [][]Option{options4}},
+	{Name: "gsort", Operands: Reads, Options: options1057, Shared: [][]Option{options4}},
 	{Name: "source", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Ends: true, Special: "source"},
-	{Name: "split", Operands: InOut, Options: options1048, Shared: [][]Option{options4}, Here: true},
-	{Name: "gsplit", Operands: InOut, Options: options1048, Shared: [][]Option{options4}, Here: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1049, Stdin: true},
-	{Name: "ss", Options: options1050},
-	{Name: "netstat", Options: options1050},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1051, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1052},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1053, Ends: true},
-	{Name: "ssh-copy-id", Options: options1054, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options1055},
-	{Name: "ssh-keyscan", Options: options1056},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1057, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1058},
-	{Name: "stat", Operands: Names, Options: options1059, Shared: [][]Option{options4}, Safe: true},
+	{Name: "split", Operands: InOut, Options: options1058, Shared: [][]Option{options4}, Here: true},
+	{Name: "gsplit", Operands: InOut, Options: options1058, Shared: [][]Option{options4}, Here: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1059, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1059, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1059, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1059, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1059, Stdin: true},
+	{Name: "ss", Options: options1060},
+	{Name: "netstat", Options: options1060},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1061, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1062},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1063, Ends: true},
+	{Name: "ssh-copy-id", Options: options1064, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options1065},
+	{Name: "ssh-keyscan", Options: options1066},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1067, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1068},
+	{Name: "stat", Operands: Names, Options: options1069, Shared: [][]Option{options4}, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -6322,16 +6322,16 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1060, Ends: true, Plain: true},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1061, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1062, Shared: [][]Option{options4}, Safe: true},
-	{Name: "stty", Options: options1063, Shared: [][]Option{options4}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1064, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1065, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1066},
-	{Name: "swift", Style: Exact, Operands: Script, Options: options1067, Subs: subs1069, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sync", Operands: Names, Options: options1070, Shared: [][]Option{options4}, Safe: true},
-	{Name: "systemctl", Operands: Unread, Options: options1071, Subs: subs1072, Inherit: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1070, Ends: true, Plain: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1071, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1072, Shared: [][]Option{options4}, Safe: true},
+	{Name: "stty", Options: options1073, Shared: [][]Option{options4}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1074, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1075, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1076},
+	{Name: "swift", Style: Exact, Operands: Script, Options: options1077, Subs: subs1079, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sync", Operands: Names, Options: options1080, Shared: [][]Option{options4}, Safe: true},
+	{Name: "systemctl", Operands: Unread, Options: options1081, Subs: subs1082, Inherit: true},
 	{Name: "systemd-analyze", Operands: Unread},
 	{Name: "systemd-cgls", Operands: Unread},
 	{Name: "systemd-cgtop", Operands: Unread},
@@ -6346,66 +6346,66 @@ var programs = [...]Program{
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1073, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1083, Ends: true},
 	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1074, Ends: true},
-	{Name: "tac", Operands: Reads, Options: options1075, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tail", Operands: Reads, Options: options1076, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options1077, Shared: [][]Option{options4}, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1078, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options1078, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1079, Ends: true},
+	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1084, Ends: true},
+	{Name: "tac", Operands: Reads, Options: options1085, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tail", Operands: Reads, Options: options1086, Shared: [][]Option{options4}, Safe: true},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options1087, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options1087, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options1087, Shared: [][]Option{options4}, Special: "tar"},
+	{Name: "task", Style: Exact, Options: options1088, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options1088, Workdir: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1089, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1080},
-	{Name: "tshark", Options: options1080},
-	{Name: "tee", Operands: Outputs, Options: options1081, Shared: [][]Option{options4}},
-	{Name: "sponge", Operands: Outputs, Options: options1081, Shared: [][]Option{options4}},
-	{Name: "telnet", Style: POSIX, Options: options1082},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1083, Subs: subs1088, Inherit: true, Workdir: true},
+	{Name: "tcpdump", Options: options1090},
+	{Name: "tshark", Options: options1090},
+	{Name: "tee", Operands: Outputs, Options: options1091, Shared: [][]Option{options4}},
+	{Name: "sponge", Operands: Outputs, Options: options1091, Shared: [][]Option{options4}},
+	{Name: "telnet", Style: POSIX, Options: options1092},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1093, Subs: subs1098, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1093, Subs: subs1098, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1093, Subs: subs1098, Inherit: true, Workdir: true},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1093, Subs: subs1098, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Special: "test"},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options689}, Ends: true, Plain: true},
-	{Name: "timeit", Operands: Code, Options: options1089},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1090, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1090, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1091, Subs: subs1093},
-	{Name: "tokei", Operands: Unread, Options: options1094},
-	{Name: "cloc", Operands: Unread, Options: options1094},
-	{Name: "scc", Operands: Unread, Options: options1094},
-	{Name: "dust", Operands: Unread, Options: options1094},
-	{Name: "duf", Operands: Unread, Options: options1094},
-	{Name: "procs", Operands: Unread, Options: options1094},
-	{Name: "hexyl", Operands: Unread, Options: options1094},
-	{Name: "ncdu", Operands: Unread, Options: options1094},
-	{Name: "gdu", Operands: Unread, Options: options1094},
-	{Name: "dua", Operands: Unread, Options: options1094},
-	{Name: "top", Options: options1095},
-	{Name: "htop", Options: options1095},
-	{Name: "btop", Options: options1095},
-	{Name: "atop", Options: options1095},
-	{Name: "iotop", Options: options1095},
-	{Name: "glances", Options: options1095},
-	{Name: "nvtop", Options: options1095},
-	{Name: "iftop", Options: options1095},
-	{Name: "nethogs", Options: options1095},
-	{Name: "touch", Operands: Writes, Options: options1096, Shared: [][]Option{options4}},
-	{Name: "tox", Options: options1097, Workdir: true},
-	{Name: "tr", Options: options1098, Shared: [][]Option{options4}, Safe: true},
-	{Name: "traceroute", Options: options1099},
-	{Name: "tracepath", Options: options1099},
-	{Name: "mtr", Options: options1099},
-	{Name: "traceroute6", Options: options1099},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1100, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1101, Shared: [][]Option{options4}},
-	{Name: "truncate", Operands: Outputs, Options: options1102, Shared: [][]Option{options4}},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options697}, Ends: true, Plain: true},
+	{Name: "timeit", Operands: Code, Options: options1099},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1100, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1100, Ends: true, Plain: true},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1101, Subs: subs1103},
+	{Name: "tokei", Operands: Unread, Options: options1104},
+	{Name: "cloc", Operands: Unread, Options: options1104},
+	{Name: "scc", Operands: Unread, Options: options1104},
+	{Name: "dust", Operands: Unread, Options: options1104},
+	{Name: "duf", Operands: Unread, Options: options1104},
+	{Name: "procs", Operands: Unread, Options: options1104},
+	{Name: "hexyl", Operands: Unread, Options: options1104},
+	{Name: "ncdu", Operands: Unread, Options: options1104},
+	{Name: "gdu", Operands: Unread, Options: options1104},
+	{Name: "dua", Operands: Unread, Options: options1104},
+	{Name: "top", Options: options1105},
+	{Name: "htop", Options: options1105},
+	{Name: "btop", Options: options1105},
+	{Name: "atop", Options: options1105},
+	{Name: "iotop", Options: options1105},
+	{Name: "glances", Options: options1105},
+	{Name: "nvtop", Options: options1105},
+	{Name: "iftop", Options: options1105},
+	{Name: "nethogs", Options: options1105},
+	{Name: "touch", Operands: Writes, Options: options1106, Shared: [][]Option{options4}},
+	{Name: "tox", Options: options1107, Workdir: true},
+	{Name: "tr", Options: options1108, Shared: [][]Option{options4}, Safe: true},
+	{Name: "traceroute", Options: options1109},
+	{Name: "tracepath", Options: options1109},
+	{Name: "mtr", Options: options1109},
+	{Name: "traceroute6", Options: options1109},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1110, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1111, Shared: [][]Option{options4}},
+	{Name: "truncate", Operands: Outputs, Options: options1112, Shared: [][]Option{options4}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6417,162 +6417,162 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Options: options1103, Workdir: true},
-	{Name: "vue-tsc", Style: Dash, Options: options1103, Workdir: true},
-	{Name: "tsgo", Style: Dash, Options: options1103, Workdir: true},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1113, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1113, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1113, Workdir: true, Special: "gcc"},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options4}, Safe: true},
-	{Name: "tty", Options: options1104, Shared: [][]Option{options4}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1105, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options1106},
-	{Name: "umask", Style: POSIX, Options: options1107},
-	{Name: "unalias", Style: POSIX, Options: options1108},
-	{Name: "uname", Options: options1109, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options1110, Shared: [][]Option{options4}},
-	{Name: "guniq", Operands: InOut, Options: options1110, Shared: [][]Option{options4}},
-	{Name: "unittest", Options: options1111},
+	{Name: "tty", Options: options1114, Shared: [][]Option{options4}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1115, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1115, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1115, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options1116},
+	{Name: "umask", Style: POSIX, Options: options1117},
+	{Name: "unalias", Style: POSIX, Options: options1118},
+	{Name: "uname", Options: options1119, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options1120, Shared: [][]Option{options4}},
+	{Name: "guniq", Operands: InOut, Options: options1120, Shared: [][]Option{options4}},
+	{Name: "unittest", Options: options1121},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options4}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1112, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1113, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options1114, Here: true},
-	{Name: "uptime", Options: options1115, Shared: [][]Option{options4}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1116, Subs: subs1131, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1132, Ends: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1133, Ends: true},
-	{Name: "venv", Operands: Outputs, Options: options1134},
-	{Name: "vim", Operands: Outputs, Options: options1135},
-	{Name: "vi", Operands: Outputs, Options: options1135},
-	{Name: "nvim", Operands: Outputs, Options: options1135},
-	{Name: "view", Operands: Outputs, Options: options1135},
-	{Name: "vimdiff", Operands: Outputs, Options: options1135},
-	{Name: "gvim", Operands: Outputs, Options: options1135},
-	{Name: "ex", Operands: Outputs, Options: options1135},
-	{Name: "rvim", Operands: Outputs, Options: options1135},
-	{Name: "nvi", Operands: Outputs, Options: options1135},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1135},
-	{Name: "vim.basic", Operands: Outputs, Options: options1135},
-	{Name: "nano", Operands: Outputs, Options: options1135},
-	{Name: "pico", Operands: Outputs, Options: options1135},
-	{Name: "micro", Operands: Outputs, Options: options1135},
-	{Name: "joe", Operands: Outputs, Options: options1135},
-	{Name: "jed", Operands: Outputs, Options: options1135},
-	{Name: "mcedit", Operands: Outputs, Options: options1135},
-	{Name: "helix", Operands: Outputs, Options: options1135},
-	{Name: "hx", Operands: Outputs, Options: options1135},
-	{Name: "kak", Operands: Outputs, Options: options1135},
-	{Name: "ne", Operands: Outputs, Options: options1135},
-	{Name: "zile", Operands: Outputs, Options: options1135},
-	{Name: "mg", Operands: Outputs, Options: options1135},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1135},
-	{Name: "code", Operands: Outputs, Options: options1135},
-	{Name: "cursor", Operands: Outputs, Options: options1135},
-	{Name: "subl", Operands: Outputs, Options: options1135},
-	{Name: "atom", Operands: Outputs, Options: options1135},
-	{Name: "gedit", Operands: Outputs, Options: options1135},
-	{Name: "kate", Operands: Outputs, Options: options1135},
-	{Name: "zed", Operands: Outputs, Options: options1135},
-	{Name: "idea", Operands: Outputs, Options: options1135},
-	{Name: "virtualenv", Operands: Outputs, Options: options1136},
-	{Name: "pyvenv", Operands: Outputs, Options: options1136},
-	{Name: "vitest", Style: Exact, Options: options1137, Subs: subs1138, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1139, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1140, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1141, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1142, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1143, Shared: [][]Option{options4}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1143, Shared: [][]Option{options4}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1144, Shared: [][]Option{options4}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "vite", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1145, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1146, Here: true},
-	{Name: "which", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1147, Shared: [][]Option{options4}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1148, Shared: [][]Option{options4}, Safe: true},
-	{Name: "whois", Options: options1149},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1150, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1151, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1152, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1153, Shared: [][]Option{options4}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1154, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1155, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1156, Beside: true},
-	{Name: "yarn", Style: Exact, Options: options1157, Subs: subs1162, Inherit: true, Workdir: true},
-	{Name: "yarnpkg", Style: Exact, Options: options1157, Subs: subs1162, Inherit: true, Workdir: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1163, Shared: [][]Option{options4}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1164, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1164, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1164, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1165},
-	{Name: "bzcat", Operands: Reads, Options: options1165},
-	{Name: "xzcat", Operands: Reads, Options: options1165},
-	{Name: "zstdcat", Operands: Reads, Options: options1165},
-	{Name: "lz4cat", Operands: Reads, Options: options1165},
-	{Name: "lzcat", Operands: Reads, Options: options1165},
-	{Name: "gzcat", Operands: Reads, Options: options1165},
-	{Name: "zless", Operands: Reads, Options: options1165},
-	{Name: "zmore", Operands: Reads, Options: options1165},
-	{Name: "bzless", Operands: Reads, Options: options1165},
-	{Name: "bzmore", Operands: Reads, Options: options1165},
-	{Name: "xzless", Operands: Reads, Options: options1165},
-	{Name: "zcmp", Operands: Reads, Options: options1165},
-	{Name: "zdiff", Operands: Reads, Options: options1165},
-	{Name: "bzcmp", Operands: Reads, Options: options1165},
-	{Name: "bzdiff", Operands: Reads, Options: options1165},
-	{Name: "xzcmp", Operands: Reads, Options: options1165},
-	{Name: "xzdiff", Operands: Reads, Options: options1165},
-	{Name: "zig", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "mix", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "bazel", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1166, Subs: subs1167, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1168},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1122, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1123, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options1124, Here: true},
+	{Name: "uptime", Options: options1125, Shared: [][]Option{options4}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1126, Subs: subs1141, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1142, Ends: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1143, Ends: true},
+	{Name: "venv", Operands: Outputs, Options: options1144},
+	{Name: "vim", Operands: Outputs, Options: options1145},
+	{Name: "vi", Operands: Outputs, Options: options1145},
+	{Name: "nvim", Operands: Outputs, Options: options1145},
+	{Name: "view", Operands: Outputs, Options: options1145},
+	{Name: "vimdiff", Operands: Outputs, Options: options1145},
+	{Name: "gvim", Operands: Outputs, Options: options1145},
+	{Name: "ex", Operands: Outputs, Options: options1145},
+	{Name: "rvim", Operands: Outputs, Options: options1145},
+	{Name: "nvi", Operands: Outputs, Options: options1145},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1145},
+	{Name: "vim.basic", Operands: Outputs, Options: options1145},
+	{Name: "nano", Operands: Outputs, Options: options1145},
+	{Name: "pico", Operands: Outputs, Options: options1145},
+	{Name: "micro", Operands: Outputs, Options: options1145},
+	{Name: "joe", Operands: Outputs, Options: options1145},
+	{Name: "jed", Operands: Outputs, Options: options1145},
+	{Name: "mcedit", Operands: Outputs, Options: options1145},
+	{Name: "helix", Operands: Outputs, Options: options1145},
+	{Name: "hx", Operands: Outputs, Options: options1145},
+	{Name: "kak", Operands: Outputs, Options: options1145},
+	{Name: "ne", Operands: Outputs, Options: options1145},
+	{Name: "zile", Operands: Outputs, Options: options1145},
+	{Name: "mg", Operands: Outputs, Options: options1145},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1145},
+	{Name: "code", Operands: Outputs, Options: options1145},
+	{Name: "cursor", Operands: Outputs, Options: options1145},
+	{Name: "subl", Operands: Outputs, Options: options1145},
+	{Name: "atom", Operands: Outputs, Options: options1145},
+	{Name: "gedit", Operands: Outputs, Options: options1145},
+	{Name: "kate", Operands: Outputs, Options: options1145},
+	{Name: "zed", Operands: Outputs, Options: options1145},
+	{Name: "idea", Operands: Outputs, Options: options1145},
+	{Name: "virtualenv", Operands: Outputs, Options: options1146},
+	{Name: "pyvenv", Operands: Outputs, Options: options1146},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1147, Subs: subs1148, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1149, Subs: subs1150, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1151, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1152, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1153, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1154, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1155, Shared: [][]Option{options4}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1155, Shared: [][]Option{options4}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1156, Shared: [][]Option{options4}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1157, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1158, Here: true},
+	{Name: "which", Operands: Names, Options: options1159, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1159, Shared: [][]Option{options4}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1159, Shared: [][]Option{options4}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1160, Shared: [][]Option{options4}, Safe: true},
+	{Name: "whois", Options: options1161},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1162, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1163, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1164, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1165, Shared: [][]Option{options4}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1166, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1167, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1168, Beside: true},
+	{Name: "yarn", Style: Exact, Options: options1169, Subs: subs1175, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarnpkg", Style: Exact, Options: options1169, Subs: subs1175, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1176, Shared: [][]Option{options4}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1177, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1177, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1177, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1178},
+	{Name: "bzcat", Operands: Reads, Options: options1178},
+	{Name: "xzcat", Operands: Reads, Options: options1178},
+	{Name: "zstdcat", Operands: Reads, Options: options1178},
+	{Name: "lz4cat", Operands: Reads, Options: options1178},
+	{Name: "lzcat", Operands: Reads, Options: options1178},
+	{Name: "gzcat", Operands: Reads, Options: options1178},
+	{Name: "zless", Operands: Reads, Options: options1178},
+	{Name: "zmore", Operands: Reads, Options: options1178},
+	{Name: "bzless", Operands: Reads, Options: options1178},
+	{Name: "bzmore", Operands: Reads, Options: options1178},
+	{Name: "xzless", Operands: Reads, Options: options1178},
+	{Name: "zcmp", Operands: Reads, Options: options1178},
+	{Name: "zdiff", Operands: Reads, Options: options1178},
+	{Name: "bzcmp", Operands: Reads, Options: options1178},
+	{Name: "bzdiff", Operands: Reads, Options: options1178},
+	{Name: "xzcmp", Operands: Reads, Options: options1178},
+	{Name: "xzdiff", Operands: Reads, Options: options1178},
+	{Name: "zig", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "mix", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "bazel", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1179, Subs: subs1180, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1181},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1169},
-	{Name: "zstd", Operands: Outputs, Options: options1170, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1170, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1170, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1170, Beside: true},
+	{Name: "zmodload", Operands: Unread, Options: options1182},
+	{Name: "zstd", Operands: Outputs, Options: options1183, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1183, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1183, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1183, Beside: true},
 }
 
 var options0 = []Option{
@@ -8363,6 +8363,13 @@ var options81 = []Option{
 }
 
 var options82 = []Option{
+	{Names: names{"--force"}},
+	{Names: names{"--no-install"}},
+	{Names: names{"--no-git"}},
+	{Names: names{"--open"}},
+}
+
+var options83 = []Option{
 	{Names: names{"-d", "--dev", "-D", "--development"}},
 	{Names: names{"--optional"}},
 	{Names: names{"--peer"}},
@@ -8402,7 +8409,7 @@ var options82 = []Option{
 	{Names: names{"--minimum-release-age"}, Value: Required},
 }
 
-var options83 = []Option{
+var options84 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--update-snapshots"}},
 	{Names: names{"-u"}},
@@ -8426,42 +8433,47 @@ var options83 = []Option{
 	{Names: names{"--preload"}, Value: Required, Effect: EffProgram},
 }
 
-var subs84 = []Program{
-	{Name: "a", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options81, Workdir: true},
-	{Name: "c", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options83, Workdir: true},
-	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options82, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true},
-	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true},
+var options85 = []Option{
+	{Names: names{"--canary"}},
+	{Names: names{"--stable"}},
 }
 
-var options85 = []Option{
+var subs86 = []Program{
+	{Name: "a", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "audit", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "build", Style: Exact, Operands: Reads, Path: names{"build"}, Options: options81, Workdir: true, Special: "runner"},
+	{Name: "c", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options82, Workdir: true, Named: true, Special: "runner"},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Options: options82, Workdir: true, Named: true, Special: "runner"},
+	{Name: "discord", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsText, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "help", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "i", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "info", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "list", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "ls", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "outdated", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "pm", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "repl", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options84, Workdir: true, Special: "runner"},
+	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"repl"}, Workdir: true, Special: "runner"},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options83, Workdir: true, Named: true, Special: "runner"},
+	{Name: "upgrade", Style: Exact, Path: names{"upgrade"}, Options: options85, Workdir: true, Apart: true, Special: "runner"},
+	{Name: "why", Style: Exact, Path: names{"pm"}, Workdir: true, Special: "runner"},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"x"}, Ends: true, Workdir: true, Special: "runner"},
+}
+
+var options87 = []Option{
 	{Names: names{"--no-color"}},
 	{Names: names{"-r", "--retry"}, Value: Required},
 	{Names: names{"-V", "--verbose"}},
@@ -8470,12 +8482,12 @@ var options85 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options86 = []Option{
+var options88 = []Option{
 	{Names: names{"--keep-file-descriptors"}},
 	{Names: names{"--gemfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options87 = []Option{
+var options89 = []Option{
 	{Names: names{"--path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
@@ -8516,48 +8528,48 @@ var options87 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs88 = []Program{
-	{Name: "add", Path: names{"install"}, Options: options87, Workdir: true},
+var subs90 = []Program{
+	{Name: "add", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "audit", Path: names{"list"}, Workdir: true},
-	{Name: "binstubs", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "cache", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "binstubs", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "cache", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "check", Path: names{"list"}, Workdir: true},
-	{Name: "clean", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "console", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "clean", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "config", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "console", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "doctor", Path: names{"list"}, Workdir: true},
-	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
-	{Name: "env", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
-	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options86, Ends: true, Workdir: true},
+	{Name: "e", Operands: RunsArgs, Path: names{"exec"}, Options: options88, Ends: true, Workdir: true},
+	{Name: "env", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "ex", Operands: RunsArgs, Path: names{"exec"}, Options: options88, Ends: true, Workdir: true},
+	{Name: "exe", Operands: RunsArgs, Path: names{"exec"}, Options: options88, Ends: true, Workdir: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options88, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"list"}, Workdir: true},
-	{Name: "gem", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "gem", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "help", Path: names{"list"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "i", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "info", Path: names{"list"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "inject", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "install", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "issue", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "init", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "inject", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "install", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "issue", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "licenses", Path: names{"list"}, Workdir: true},
 	{Name: "list", Path: names{"list"}, Workdir: true},
-	{Name: "lock", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "open", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "lock", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "open", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "outdated", Path: names{"list"}, Workdir: true},
-	{Name: "pack", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "package", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "pack", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "package", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "platform", Path: names{"list"}, Workdir: true},
-	{Name: "plugin", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "pristine", Path: names{"install"}, Options: options87, Workdir: true},
-	{Name: "remove", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "plugin", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "pristine", Path: names{"install"}, Options: options89, Workdir: true},
+	{Name: "remove", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "show", Path: names{"list"}, Workdir: true},
-	{Name: "update", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "update", Path: names{"install"}, Options: options89, Workdir: true},
 	{Name: "version", Path: names{"list"}, Workdir: true},
-	{Name: "viz", Path: names{"install"}, Options: options87, Workdir: true},
+	{Name: "viz", Path: names{"install"}, Options: options89, Workdir: true},
 }
 
-var options89 = []Option{
+var options91 = []Option{
 	{Names: names{"--bun"}},
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"--no-install"}},
@@ -8565,7 +8577,7 @@ var options89 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options90 = []Option{
+var options92 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -8637,7 +8649,7 @@ var options90 = []Option{
 	{Names: names{"--repetitive-best"}},
 }
 
-var options91 = []Option{
+var options93 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -8653,7 +8665,7 @@ var options91 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options92 = []Option{
+var options94 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -8663,7 +8675,7 @@ var options92 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options93 = []Option{
+var options95 = []Option{
 	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -8707,7 +8719,7 @@ var options93 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options94 = []Option{
+var options96 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -8724,7 +8736,7 @@ var options94 = []Option{
 	{Names: names{"+"}},
 }
 
-var options95 = []Option{
+var options97 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -8756,7 +8768,7 @@ var options95 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options96 = []Option{
+var options98 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8790,7 +8802,7 @@ var options96 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options97 = []Option{
+var options99 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -8799,7 +8811,7 @@ var options97 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options98 = []Option{
+var options100 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -8808,7 +8820,7 @@ var options98 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options99 = []Option{
+var options101 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -8817,7 +8829,7 @@ var options99 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options100 = []Option{
+var options102 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -8825,7 +8837,7 @@ var options100 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options101 = []Option{
+var options103 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -8843,7 +8855,7 @@ var options101 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options102 = []Option{
+var options104 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -8870,7 +8882,7 @@ var options102 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options103 = []Option{
+var options105 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -8883,7 +8895,7 @@ var options103 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options104 = []Option{
+var options106 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -8912,23 +8924,23 @@ var options104 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs105 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options104, Shared: [][]Option{options96}, Workdir: true},
+var subs107 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options106, Shared: [][]Option{options98}, Workdir: true},
 }
 
-var options106 = []Option{
+var options108 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options107 = []Option{
+var options109 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -8952,7 +8964,7 @@ var options107 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options108 = []Option{
+var options110 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -8975,102 +8987,102 @@ var options108 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs109 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options98, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options99, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options100, Workdir: true},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options102, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
+var subs111 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options108, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options103, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options100, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options101, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options102, Workdir: true},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options105, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options105, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options103, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "logout", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options104, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options103, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs105, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options96}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options96}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options97, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options106, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options101, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options107, Shared: [][]Option{options96}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options108, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options105, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs107, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options98}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options98}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "rustdoc", Style: Exact, Path: names{"build"}, Options: options99, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options108, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options108, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options103, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "vendor", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options109, Shared: [][]Option{options98}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"watch"}, Options: options110, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options95, Shared: [][]Option{options96}, Workdir: true, Named: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options97, Shared: [][]Option{options98}, Workdir: true, Named: true},
 }
 
-var options110 = []Option{
+var options112 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -9084,14 +9096,14 @@ var options110 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options111 = []Option{
+var options113 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options112 = []Option{
+var options114 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -9108,7 +9120,7 @@ var options112 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options113 = []Option{
+var options115 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -9123,7 +9135,7 @@ var options113 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options114 = []Option{
+var options116 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -9143,7 +9155,7 @@ var options114 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options115 = []Option{
+var options117 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -9159,7 +9171,7 @@ var options115 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options116 = []Option{
+var options118 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -9183,7 +9195,7 @@ var options116 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options117 = []Option{
+var options119 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -9191,7 +9203,7 @@ var options117 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options118 = []Option{
+var options120 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -9210,7 +9222,7 @@ var options118 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options119 = []Option{
+var options121 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -9227,7 +9239,7 @@ var options119 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options120 = []Option{
+var options122 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -9294,7 +9306,7 @@ var options120 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options121 = []Option{
+var options123 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -9303,12 +9315,12 @@ var options121 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options122 = []Option{
+var options124 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options123 = []Option{
+var options125 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -9334,7 +9346,7 @@ var options123 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options124 = []Option{
+var options126 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -9345,13 +9357,13 @@ var options124 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options125 = []Option{
+var options127 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options126 = []Option{
+var options128 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -9376,7 +9388,7 @@ var options126 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options127 = []Option{
+var options129 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -9384,7 +9396,7 @@ var options127 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options128 = []Option{
+var options130 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -9392,7 +9404,7 @@ var options128 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options129 = []Option{
+var options131 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -9409,11 +9421,11 @@ var options129 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options130 = []Option{
+var options132 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options131 = []Option{
+var options133 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -9456,60 +9468,60 @@ var options131 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs132 = []Program{
+var subs134 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options130, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options132, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options131, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options133, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options133 = []Option{
+var options135 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -9539,14 +9551,14 @@ var options133 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options134 = []Option{
+var options136 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options135 = []Option{
+var options137 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -9562,7 +9574,7 @@ var options135 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options136 = []Option{
+var options138 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -9574,35 +9586,35 @@ var options136 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs137 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options135, Named: true},
+var subs139 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options137, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options137, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options137, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options137, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options137, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options136, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options138, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options135, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options135, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options137, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options137, Named: true},
 }
 
-var options138 = []Option{
+var options140 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -9629,7 +9641,7 @@ var options138 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options139 = []Option{
+var options141 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -9638,24 +9650,31 @@ var options139 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs140 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "hydrate", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "prepare", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "up", Style: Exact, Path: names{"enable"}, Options: options139},
-	{Name: "use", Style: Exact, Path: names{"enable"}, Options: options139},
+var options142 = []Option{
+	{Names: names{"--activate"}},
+	{Names: names{"-o", "--output"}, Value: Optional, Effect: EffWrite},
+	{Names: names{"--json"}},
+	{Names: names{"--all"}},
 }
 
-var options141 = []Option{
+var subs143 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options141},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options141},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options141},
+	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options142, Named: true},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options141},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options141},
+	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options142, Named: true},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options142, Named: true},
+	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options142, Named: true},
+}
+
+var options144 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options142 = []Option{
+var options145 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -9681,7 +9700,7 @@ var options142 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options143 = []Option{
+var options146 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -9700,21 +9719,21 @@ var options143 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs144 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options142, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options143, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options142, Workdir: true},
+var subs147 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options145, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options146, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options145, Workdir: true},
 }
 
-var options145 = []Option{
+var options148 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -9753,7 +9772,7 @@ var options145 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options146 = []Option{
+var options149 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -9770,7 +9789,7 @@ var options146 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options147 = []Option{
+var options150 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -9821,7 +9840,7 @@ var options147 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options148 = []Option{
+var options151 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -9834,7 +9853,7 @@ var options148 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options149 = []Option{
+var options152 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -9853,7 +9872,7 @@ var options149 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options150 = []Option{
+var options153 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -9863,7 +9882,7 @@ var options150 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options151 = []Option{
+var options154 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -9924,7 +9943,7 @@ var options151 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options152 = []Option{
+var options155 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -10212,7 +10231,7 @@ var options152 = []Option{
 	{Names: names{"--ntlm"}},
 }
 
-var options153 = []Option{
+var options156 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -10224,7 +10243,7 @@ var options153 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options154 = []Option{
+var options157 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -10250,18 +10269,18 @@ var options154 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs155 = []Program{
+var subs158 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options154, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options154, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options157, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options157, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options156 = []Option{
+var options159 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -10277,7 +10296,7 @@ var options156 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options157 = []Option{
+var options160 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -10295,7 +10314,7 @@ var options157 = []Option{
 	{Names: names{"+"}},
 }
 
-var options158 = []Option{
+var options161 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -10304,7 +10323,7 @@ var options158 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options159 = []Option{
+var options162 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -10324,7 +10343,7 @@ var options159 = []Option{
 	{Names: names{"--deny-ffi"}, Value: Optional},
 	{Names: names{"--no-prompt"}},
 	{Names: names{"--cached-only"}},
-	{Names: names{"--cert"}, Value: Required},
+	{Names: names{"--cert"}, Value: Required, Effect: EffRead},
 	{Names: names{"--check"}, Value: Optional},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--conditions"}, Value: Required},
@@ -10336,7 +10355,7 @@ var options159 = []Option{
 	{Names: names{"--inspect-brk"}, Value: Optional},
 	{Names: names{"--inspect-wait"}, Value: Optional},
 	{Names: names{"--location"}, Value: Required},
-	{Names: names{"--lock"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--lock"}, Value: Optional, Effect: EffLoad},
 	{Names: names{"--no-check"}, Value: Optional},
 	{Names: names{"--no-clear-screen"}},
 	{Names: names{"--no-code-cache"}},
@@ -10364,13 +10383,26 @@ var options159 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options160 = []Option{
+var options163 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options161 = []Option{
+var options164 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--outdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--minify"}},
+	{Names: names{"--format"}, Value: Required},
+	{Names: names{"--platform"}, Value: Required},
+	{Names: names{"--sourcemap"}, Value: Optional},
+	{Names: names{"--external"}, Value: Required},
+	{Names: names{"--packages"}, Value: Required},
+	{Names: names{"--code-splitting"}},
+	{Names: names{"--inline-imports"}, Value: Optional},
+}
+
+var options165 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -10383,7 +10415,7 @@ var options161 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options162 = []Option{
+var options166 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -10391,12 +10423,22 @@ var options162 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options163 = []Option{
+var options167 = []Option{
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--lcov"}},
+	{Names: names{"--html"}},
+	{Names: names{"--detailed"}},
+	{Names: names{"--include"}, Value: Required},
+	{Names: names{"--exclude"}, Value: Required},
+	{Names: names{"--ignore"}, Value: Required},
+}
+
+var options168 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options164 = []Option{
+var options169 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10412,7 +10454,13 @@ var options164 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options165 = []Option{
+var options170 = []Option{
+	{Names: names{"--lib"}},
+	{Names: names{"--serve"}},
+	{Names: names{"--npm"}, Value: Required, Effect: EffUnproven},
+}
+
+var options171 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -10428,19 +10476,19 @@ var options165 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options166 = []Option{
+var options172 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options167 = []Option{
+var options173 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options168 = []Option{
+var options174 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -10455,44 +10503,58 @@ var options168 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var subs169 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options160, Shared: [][]Option{options159}},
-	{Name: "bundle", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options162, Shared: [][]Option{options159}, Ends: true},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options162, Shared: [][]Option{options159}, Ends: true},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "coverage", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options163, Shared: [][]Option{options159}},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options164, Here: true},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options165},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options166, Shared: [][]Option{options159}, Stdin: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options159}, Ends: true},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options159}, Ends: true},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options167, Shared: [][]Option{options159}, Ends: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options168, Shared: [][]Option{options159}},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options161, Shared: [][]Option{options159}},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options159}},
+var options175 = []Option{
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--install"}},
+	{Names: names{"--version"}, Value: Required},
+	{Names: names{"--name"}, Value: Required},
+	{Names: names{"--display"}, Value: Required},
+	{Names: names{"--force"}},
 }
 
-var options170 = []Option{
+var options176 = []Option{
+	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-f", "--force"}},
+}
+
+var subs177 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options162}, Named: true, Special: "deno"},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options163, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "bundle", Style: Exact, Operands: InOut, Path: names{"bundle"}, Options: options164, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options165, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options166, Shared: [][]Option{options162}, Ends: true, Here: true, Special: "deno"},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "coverage", Style: Exact, Operands: Loads, Path: names{"coverage"}, Options: options167, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options162}, Apart: true, Special: "deno"},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options165, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options168, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options169, Here: true, Special: "deno"},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options165, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options170, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options175, Shared: [][]Option{options162}, Apart: true, Special: "deno"},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options171, Special: "deno"},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options172, Shared: [][]Option{options162}, Stdin: true, Special: "deno"},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options162}, Ends: true, Special: "deno"},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options162}, Ends: true, Special: "deno"},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options173, Shared: [][]Option{options162}, Ends: true, Special: "deno"},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options174, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options165, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options162}, Named: true, Special: "deno"},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options175, Shared: [][]Option{options162}, Apart: true, Special: "deno"},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"vendor"}, Options: options176, Shared: [][]Option{options162}, Special: "deno"},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options162}, Apart: true, Special: "deno"},
+}
+
+var options178 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -10513,7 +10575,7 @@ var options170 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options171 = []Option{
+var options179 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -10575,7 +10637,7 @@ var options171 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options172 = []Option{
+var options180 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -10592,7 +10654,7 @@ var options172 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options173 = []Option{
+var options181 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -10623,7 +10685,7 @@ var options173 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options174 = []Option{
+var options182 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -10644,7 +10706,7 @@ var options174 = []Option{
 	{Names: names{"+"}},
 }
 
-var options175 = []Option{
+var options183 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -10705,18 +10767,18 @@ var options175 = []Option{
 	{Names: names{"--zero"}},
 }
 
-var options176 = []Option{
+var options184 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options177 = []Option{
+var options185 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs178 = []Program{
+var subs186 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -10731,15 +10793,15 @@ var subs178 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options177},
+	{Name: "status", Path: names{"status"}, Options: options185},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options179 = []Option{
+var options187 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options180 = []Option{
+var options188 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -10748,13 +10810,13 @@ var options180 = []Option{
 	{Names: names{"+"}},
 }
 
-var options181 = []Option{
+var options189 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options182 = []Option{
+var options190 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -10771,7 +10833,7 @@ var options182 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options183 = []Option{
+var options191 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -10805,7 +10867,7 @@ var options183 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options184 = []Option{
+var options192 = []Option{
 	{Names: names{"-y", "--assumeyes", "--noconfirm"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -10820,12 +10882,12 @@ var options184 = []Option{
 	{Names: names{"--expr", "-E"}, Value: Required, Effect: EffCode},
 }
 
-var subs185 = []Program{
+var subs193 = []Program{
 	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Ends: true},
 }
 
-var options186 = []Option{
+var options194 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -10834,7 +10896,7 @@ var options186 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options187 = []Option{
+var options195 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -10849,13 +10911,13 @@ var options187 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options188 = []Option{
+var options196 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options189 = []Option{
+var options197 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required, Effect: EffPairs},
@@ -10907,24 +10969,24 @@ var options189 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options190 = []Option{
+var options198 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs191 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options189},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options190},
+var subs199 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options197},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options198},
 }
 
-var options192 = []Option{
+var options200 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options193 = []Option{
+var options201 = []Option{
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--call"}, Value: Required},
@@ -10945,7 +11007,7 @@ var options193 = []Option{
 	{Names: names{"--var"}, Value: Required},
 }
 
-var options194 = []Option{
+var options202 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -10982,7 +11044,7 @@ var options194 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options195 = []Option{
+var options203 = []Option{
 	{Names: names{"--append"}},
 	{Names: names{"--bootstrap"}},
 	{Names: names{"--buildkitd-config", "--config"}, Value: Required, Effect: EffLoad},
@@ -10997,7 +11059,7 @@ var options195 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options196 = []Option{
+var options204 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--append"}},
 	{Names: names{"--dry-run"}},
@@ -11009,7 +11071,7 @@ var options196 = []Option{
 	{Names: names{"--raw"}},
 }
 
-var options197 = []Option{
+var options205 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -11020,54 +11082,54 @@ var options197 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs198 = []Program{
-	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options194},
-	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options193},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options194},
-	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options195},
+var subs206 = []Program{
+	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options202},
+	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options201},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options202},
+	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options203},
 	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options193},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options196},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options201},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options204},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
 	{Name: "install", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
 	{Name: "uninstall", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options197},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options205},
 }
 
-var options199 = []Option{
+var options207 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--leave-running"}},
 }
 
-var options200 = []Option{
+var options208 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
 }
 
-var options201 = []Option{
+var options209 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 }
 
-var subs202 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options199},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options200},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options201},
+var subs210 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options207},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options208},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options209},
 }
 
-var options203 = []Option{
+var options211 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options204 = []Option{
+var options212 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -11084,7 +11146,7 @@ var options204 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options205 = []Option{
+var options213 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -11100,7 +11162,7 @@ var options205 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options206 = []Option{
+var options214 = []Option{
 	{Names: names{"--environment"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--hash"}, Value: Required},
@@ -11122,21 +11184,21 @@ var options206 = []Option{
 	{Names: names{"--volumes"}},
 }
 
-var options207 = []Option{
+var options215 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options208 = []Option{
+var options216 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options209 = []Option{
+var options217 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -11148,12 +11210,12 @@ var options209 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options210 = []Option{
+var options218 = []Option{
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options211 = []Option{
+var options219 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -11164,7 +11226,7 @@ var options211 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options212 = []Option{
+var options220 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -11175,7 +11237,7 @@ var options212 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options213 = []Option{
+var options221 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -11202,7 +11264,7 @@ var options213 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options214 = []Option{
+var options222 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -11234,76 +11296,76 @@ var options214 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs215 = []Program{
+var subs223 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options206, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Options: options206, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options207, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options214, Workdir: true, Special: "compose"},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options208, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options209, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options210, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options211, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options215, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options222, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options216, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options217, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options218, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options219, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options213, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options214, Workdir: true, Special: "compose"},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options221, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options222, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options213, Workdir: true, Special: "compose"},
 }
 
-var options216 = []Option{
+var options224 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options217 = []Option{
+var options225 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options218 = []Option{
+var options226 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs219 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options216},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options217},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options218},
+var subs227 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options224},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options225},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options226},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options220 = []Option{
+var options228 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options221 = []Option{
+var options229 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11407,7 +11469,7 @@ var options221 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options222 = []Option{
+var options230 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -11419,20 +11481,20 @@ var options222 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options223 = []Option{
+var options231 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options224 = []Option{
+var options232 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options225 = []Option{
+var options233 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options226 = []Option{
+var options234 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -11441,7 +11503,7 @@ var options226 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options227 = []Option{
+var options235 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -11452,23 +11514,23 @@ var options227 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options228 = []Option{
+var options236 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options229 = []Option{
+var options237 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options230 = []Option{
+var options238 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options231 = []Option{
+var options239 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -11575,7 +11637,7 @@ var options231 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options232 = []Option{
+var options240 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
@@ -11583,14 +11645,14 @@ var options232 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options233 = []Option{
+var options241 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options234 = []Option{
+var options242 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -11607,83 +11669,83 @@ var options234 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs235 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options188},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options203},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options220},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options221, Ends: true},
+var subs243 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options196},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options211},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options228},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options229, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options222, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options223},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options224},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options225},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options227},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options226},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options227},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options230, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options231},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options232},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options233},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options235},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options234},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options235},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options228},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options227},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options230},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options236},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options235},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options238},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options229},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options230},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options231, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options232},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options233},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options229},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options237},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options238},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options239, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options240},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options241},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options237},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options234},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options242},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options236 = []Option{
+var options244 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options237 = []Option{
+var options245 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options238 = []Option{
+var options246 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options239 = []Option{
+var options247 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options240 = []Option{
+var options248 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs241 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options236, Apart: true},
+var subs249 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options244, Apart: true},
 	{Name: "export", Style: Exact, Operands: Outputs, Skip: 1, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Operands: Loads, Skip: 1, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options237},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options238},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options238},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options239},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options239},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options245},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options246},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options246},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options247},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options247},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options240, Apart: true},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options248, Apart: true},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options242 = []Option{
+var options250 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options243 = []Option{
+var options251 = []Option{
 	{Names: names{"-f", "--files"}, Effect: EffWriteHere},
 	{Names: names{"-n", "--name"}},
 	{Names: names{"--new"}},
@@ -11691,7 +11753,7 @@ var options243 = []Option{
 	{Names: names{"--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options244 = []Option{
+var options252 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -11699,24 +11761,24 @@ var options244 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options245 = []Option{
+var options253 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options246 = []Option{
+var options254 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options247 = []Option{
+var options255 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options248 = []Option{
+var options256 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -11726,54 +11788,54 @@ var options248 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options249 = []Option{
+var options257 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options250 = []Option{
+var options258 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options251 = []Option{
+var options259 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options252 = []Option{
+var options260 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs253 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options189},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options244},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options245},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options246},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options248},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options247},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options248},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options249},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options250},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options250},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options251},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options251},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options252},
+var subs261 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options197},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options252},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options253},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options254},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options256},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options255},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options256},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options257},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options258},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options258},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options259},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options259},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options260},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options254 = []Option{
+var options262 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options255 = []Option{
+var options263 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--authfile"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build"}},
@@ -11798,13 +11860,13 @@ var options255 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options256 = []Option{
+var options264 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options257 = []Option{
+var options265 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -11812,30 +11874,30 @@ var options257 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options258 = []Option{
+var options266 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options259 = []Option{
+var options267 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options260 = []Option{
+var options268 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs261 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options257},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options258},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options259},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options260},
+var subs269 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options265},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options266},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options267},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options268},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options262 = []Option{
+var options270 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -11845,7 +11907,7 @@ var options262 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options263 = []Option{
+var options271 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -11865,31 +11927,31 @@ var options263 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options264 = []Option{
+var options272 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options265 = []Option{
+var options273 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs266 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options262},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options263},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options239},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options264},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options265},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options265},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options228},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options239},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options239},
+var subs274 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options270},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options271},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options247},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options272},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options273},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options273},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options236},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options247},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options247},
 }
 
-var options267 = []Option{
+var options275 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -11897,88 +11959,88 @@ var options267 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options268 = []Option{
+var options276 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs269 = []Program{
+var subs277 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options217},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options218},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options225},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options226},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options267},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options239},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options268},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options275},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options247},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options276},
 }
 
-var options270 = []Option{
+var options278 = []Option{
 	{Names: names{"--compress"}},
 }
 
-var options271 = []Option{
+var options279 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options272 = []Option{
+var options280 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options273 = []Option{
+var options281 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options274 = []Option{
+var options282 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs275 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options270, Apart: true},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options239},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options271, Apart: true},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options237},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options272, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options265},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options273},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options239},
+var subs283 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options278, Apart: true},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options247},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options279, Apart: true},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options245},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options280, Apart: true},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options273},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options281},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options247},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}, Apart: true},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options274, Apart: true},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options282, Apart: true},
 }
 
-var options276 = []Option{
+var options284 = []Option{
 	{Names: names{"--infra-command"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--infra-conmon-pidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--pod-id-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options277 = []Option{
+var options285 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options278 = []Option{
+var options286 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs279 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options278},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options217},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options218},
+var subs287 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options286},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options225},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options226},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options280 = []Option{
+var options288 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -12054,7 +12116,7 @@ var options280 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options281 = []Option{
+var options289 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -12066,16 +12128,16 @@ var options281 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options282 = []Option{
+var options290 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options283 = []Option{
+var options291 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options284 = []Option{
+var options292 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -12170,24 +12232,24 @@ var options284 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs285 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options280},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options217},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options281},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options218},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options267},
+var subs293 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options288},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options225},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options289},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options226},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options275},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options282},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options283},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options284},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options290},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options291},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options292},
 }
 
-var options286 = []Option{
+var options294 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options287 = []Option{
+var options295 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -12196,20 +12258,20 @@ var options287 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options288 = []Option{
+var options296 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs289 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options286},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options287},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options288},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options267},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options283},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options218},
+var subs297 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options294},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options295},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options296},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options275},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options291},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options226},
 }
 
-var options290 = []Option{
+var options298 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -12217,7 +12279,7 @@ var options290 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options291 = []Option{
+var options299 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ca-key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -12227,7 +12289,7 @@ var options291 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options292 = []Option{
+var options300 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -12245,7 +12307,7 @@ var options292 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options293 = []Option{
+var options301 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -12253,12 +12315,12 @@ var options293 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options294 = []Option{
+var options302 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options295 = []Option{
+var options303 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -12268,79 +12330,79 @@ var options295 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs296 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options291},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options292},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options293},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options294},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options239},
+var subs304 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options299},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options300},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options301},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options302},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options247},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options294},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options295},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options302},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options303},
 }
 
-var options297 = []Option{
+var options305 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options298 = []Option{
+var options306 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs299 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options297},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options242},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options237},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options298},
+var subs307 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options305},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options250},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options245},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options306},
 }
 
-var options300 = []Option{
+var options308 = []Option{
 	{Names: names{"--pretty"}},
 }
 
-var options301 = []Option{
+var options309 = []Option{
 	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
 }
 
-var options302 = []Option{
+var options310 = []Option{
 	{Names: names{"--name"}, Value: Required},
 }
 
-var subs303 = []Program{
-	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options301, Here: true},
-	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options302},
+var subs311 = []Program{
+	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options309, Here: true},
+	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options310},
 }
 
-var options304 = []Option{
+var options312 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var options305 = []Option{
+var options313 = []Option{
 	{Names: names{"--local"}},
 }
 
-var options306 = []Option{
+var options314 = []Option{
 	{Names: names{"--key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-f", "--force"}},
 }
 
-var subs307 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options300},
-	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs303},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options304},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options305},
-	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options306},
+var subs315 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options308},
+	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs311},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options312},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options313},
+	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options314},
 }
 
-var options308 = []Option{
+var options316 = []Option{
 	{Names: names{"--rootless-netns"}},
 }
 
-var options309 = []Option{
+var options317 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -12356,100 +12418,100 @@ var options309 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options310 = []Option{
+var options318 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options311 = []Option{
+var options319 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs312 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options309},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options237},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options310},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options310},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options249},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options239},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options239},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options311},
+var subs320 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options317},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options245},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options318},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options318},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options257},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options247},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options247},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options319},
 }
 
-var subs313 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options188},
-	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options189},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs191},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options192, Subs: subs198},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs202},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options203},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options204, Subs: subs215, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs219},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs235},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs241},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options220},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options221, Ends: true},
+var subs321 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options196},
+	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options284, Inherit: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options197},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs199},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options200, Subs: subs206},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs210},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options211},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options212, Subs: subs223, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs227},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs243},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs249},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options228},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options229, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options242},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options222, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options223},
-	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options243},
-	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options244},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs253},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options248},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options245},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options237},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options254},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options225},
-	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options255, Apart: true},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options247},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options256, Home: ".docker/config.json"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options250},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options230, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options231},
+	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options251},
+	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options284, Inherit: true},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options252},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs261},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options256},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options253},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options245},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options262},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options233},
+	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options263, Apart: true},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options255},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options264, Home: ".docker/config.json"},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options226},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs261},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs266},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs269},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options234},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs269},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs274},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs277},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options255, Apart: true},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs275},
-	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
+	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options263, Apart: true},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs283},
+	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options284, Inherit: true},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options227},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options250},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options250},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options235},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options258},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options258},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options229},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options230},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options251},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options231, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options252},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options277},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs279},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs285},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs289},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options290},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options233},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options229},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs296},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs299},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options237},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options238},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options259},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options239, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options260},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options285},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs287},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs293},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs297},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options298},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options241},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options237},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs304},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs307},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs307},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs315},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
-	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options308, Ends: true},
-	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options276, Inherit: true},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options234},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options237},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs312},
+	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options284, Inherit: true},
+	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options316, Ends: true},
+	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options284, Inherit: true},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options242},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options245},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs320},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options314 = []Option{
+var options322 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -12471,47 +12533,47 @@ var options314 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs315 = []Program{
+var subs323 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options206, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"config"}, Options: options206, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options207, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options214, Workdir: true, Special: "compose"},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options208, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options209, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options210, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options211, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"config"}, Options: options214, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options215, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options222, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options216, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options217, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options218, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options219, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options213, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options214, Workdir: true, Special: "compose"},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options212, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options205, Workdir: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options221, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options222, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options220, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options213, Workdir: true, Special: "compose"},
 }
 
-var options316 = []Option{
+var options324 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -12551,7 +12613,7 @@ var options316 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options317 = []Option{
+var options325 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -12603,7 +12665,7 @@ var options317 = []Option{
 	{Names: names{"-7"}},
 }
 
-var options318 = []Option{
+var options326 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -12614,7 +12676,7 @@ var options318 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options319 = []Option{
+var options327 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -12628,7 +12690,7 @@ var options319 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options320 = []Option{
+var options328 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12650,7 +12712,7 @@ var options320 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options321 = []Option{
+var options329 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -12664,7 +12726,7 @@ var options321 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options322 = []Option{
+var options330 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -12685,10 +12747,10 @@ var options322 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs323 = []Program{
+var subs331 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options320, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options328, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options328, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -12696,21 +12758,21 @@ var subs323 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options328, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options328, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options320, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options328, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options320, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options321, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options328, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options329, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options322, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options330, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -12718,7 +12780,7 @@ var subs323 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options324 = []Option{
+var options332 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12796,7 +12858,7 @@ var options324 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var options325 = []Option{
+var options333 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -12815,7 +12877,7 @@ var options325 = []Option{
 	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options326 = []Option{
+var options334 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -12844,7 +12906,7 @@ var options326 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options327 = []Option{
+var options335 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -12858,14 +12920,14 @@ var options327 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options328 = []Option{
+var options336 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options329 = []Option{
+var options337 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -12874,7 +12936,7 @@ var options329 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options330 = []Option{
+var options338 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -12886,7 +12948,7 @@ var options330 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options331 = []Option{
+var options339 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -12904,13 +12966,13 @@ var options331 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options332 = []Option{
+var options340 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options333 = []Option{
+var options341 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -12967,7 +13029,7 @@ var options333 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options334 = []Option{
+var options342 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -13024,13 +13086,13 @@ var options334 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options335 = []Option{
+var options343 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options336 = []Option{
+var options344 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -13038,7 +13100,7 @@ var options336 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options337 = []Option{
+var options345 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -13050,13 +13112,13 @@ var options337 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options338 = []Option{
+var options346 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options339 = []Option{
+var options347 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -13112,7 +13174,7 @@ var options339 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options340 = []Option{
+var options348 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -13122,7 +13184,7 @@ var options340 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options341 = []Option{
+var options349 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -13131,7 +13193,7 @@ var options341 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options342 = []Option{
+var options350 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -13192,7 +13254,7 @@ var options342 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options343 = []Option{
+var options351 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -13290,7 +13352,7 @@ var options343 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options344 = []Option{
+var options352 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -13324,7 +13386,7 @@ var options344 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options345 = []Option{
+var options353 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -13435,7 +13497,7 @@ var options345 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options346 = []Option{
+var options354 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -13454,7 +13516,7 @@ var options346 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options347 = []Option{
+var options355 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -13469,7 +13531,7 @@ var options347 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options348 = []Option{
+var options356 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -13480,7 +13542,7 @@ var options348 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options349 = []Option{
+var options357 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -13490,12 +13552,12 @@ var options349 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs350 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options349, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options349, Ends: true},
+var subs358 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options357, Ends: true},
 }
 
-var options351 = []Option{
+var options359 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -13503,7 +13565,7 @@ var options351 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options352 = []Option{
+var options360 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -13574,7 +13636,7 @@ var options352 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options353 = []Option{
+var options361 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -13590,7 +13652,7 @@ var options353 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options354 = []Option{
+var options362 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -13610,7 +13672,7 @@ var options354 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options355 = []Option{
+var options363 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -13644,7 +13706,7 @@ var options355 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options356 = []Option{
+var options364 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -13720,7 +13782,7 @@ var options356 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options357 = []Option{
+var options365 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -13843,7 +13905,7 @@ var options357 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options358 = []Option{
+var options366 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -13887,7 +13949,7 @@ var options358 = []Option{
 	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options359 = []Option{
+var options367 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--no-promote"}},
 	{Names: names{"--promote"}},
@@ -13899,11 +13961,11 @@ var options359 = []Option{
 	{Names: names{"--ignore-file"}, Value: Required},
 }
 
-var subs360 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options359},
+var subs368 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options367},
 }
 
-var options361 = []Option{
+var options369 = []Option{
 	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--include-license"}},
@@ -13912,27 +13974,27 @@ var options361 = []Option{
 	{Names: names{"--lifetime"}, Value: Required},
 }
 
-var subs362 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options361, Apart: true},
+var subs370 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options369, Apart: true},
 }
 
-var subs363 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options359},
+var subs371 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options367},
 }
 
-var subs364 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options361, Apart: true},
+var subs372 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options369, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options369, Apart: true},
 }
 
-var options365 = []Option{
+var options373 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--tag"}, Value: Required},
 	{Names: names{"--no-source"}},
@@ -13949,11 +14011,11 @@ var options365 = []Option{
 	{Names: names{"--dir"}, Value: Required},
 }
 
-var subs366 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options365},
+var subs374 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options373},
 }
 
-var subs367 = []Program{
+var subs375 = []Program{
 	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
@@ -13961,7 +14023,7 @@ var subs367 = []Program{
 	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 }
 
-var options368 = []Option{
+var options376 = []Option{
 	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--compress"}},
 	{Names: names{"--port"}, Value: Required},
@@ -13990,7 +14052,7 @@ var options368 = []Option{
 	{Names: names{"--checksums-only"}},
 }
 
-var options369 = []Option{
+var options377 = []Option{
 	{Names: names{"--internal-ip"}},
 	{Names: names{"--tunnel-through-iap"}},
 	{Names: names{"--plain"}},
@@ -14000,49 +14062,49 @@ var options369 = []Option{
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
 }
 
-var subs370 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options368},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+var subs378 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options377, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options376},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options377, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options377, Ends: true, Apart: true},
 }
 
-var subs371 = []Program{
+var subs379 = []Program{
 	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs372 = []Program{
+var subs380 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs373 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs372, Inherit: true},
+var subs381 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs380, Inherit: true},
 }
 
-var subs374 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options368},
+var subs382 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options376},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options376},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options376},
 }
 
-var subs375 = []Program{
-	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs363, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs364, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs366, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs367, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs370, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs371, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs373, Inherit: true},
+var subs383 = []Program{
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs371, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs372, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs374, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs375, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs378, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs379, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs381, Inherit: true},
 	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
-	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs374, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs382, Inherit: true},
 }
 
-var subs376 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options365},
+var subs384 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options373},
 }
 
-var subs377 = []Program{
+var subs385 = []Program{
 	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
@@ -14050,47 +14112,47 @@ var subs377 = []Program{
 	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
 }
 
-var subs378 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options368},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options369, Ends: true, Apart: true},
+var subs386 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options377, Ends: true, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options376},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options377, Ends: true, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options377, Ends: true, Apart: true},
 }
 
-var subs379 = []Program{
+var subs387 = []Program{
 	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs380 = []Program{
+var subs388 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs381 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs380, Inherit: true},
+var subs389 = []Program{
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs388, Inherit: true},
 }
 
-var subs382 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options368},
+var subs390 = []Program{
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options376},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options376},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options376},
 }
 
-var subs383 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
-	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs360, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs362, Inherit: true},
-	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs376, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs377, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs378, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs379, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs381, Inherit: true},
-	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs375, Inherit: true},
-	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs382, Inherit: true},
+var subs391 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs383, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs368, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs370, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs383, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs384, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs385, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs386, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs387, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs389, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs383, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs390, Inherit: true},
 }
 
-var options384 = []Option{
+var options392 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -14122,13 +14184,13 @@ var options384 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options385 = []Option{
+var options393 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options386 = []Option{
+var options394 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -14153,68 +14215,68 @@ var options386 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs387 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+var subs395 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options386, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options394, Named: true},
 }
 
-var options388 = []Option{
+var options396 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options389 = []Option{
+var options397 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options390 = []Option{
+var options398 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-F", "--from-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--follow"}},
 	{Names: names{"-a", "--custom-agent"}, Value: Required},
 }
 
-var options391 = []Option{
+var options399 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"--log"}},
@@ -14224,30 +14286,30 @@ var options391 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs392 = []Program{
-	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options390, Apart: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options391, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options391, Special: "gh"},
+var subs400 = []Program{
+	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options398, Apart: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options399, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options399, Special: "gh"},
 }
 
-var options393 = []Option{
+var options401 = []Option{
 	{Names: names{"--clobber"}},
 }
 
-var options394 = []Option{
+var options402 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs395 = []Program{
+var subs403 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options393, Apart: true, Special: "gh"},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options401, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options394, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options402, Special: "gh"},
 }
 
-var options396 = []Option{
+var options404 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -14265,7 +14327,7 @@ var options396 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options397 = []Option{
+var options405 = []Option{
 	{Names: names{"-d", "--digest-alg"}, Value: Required},
 	{Names: names{"--hostname"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14274,7 +14336,7 @@ var options397 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options398 = []Option{
+var options406 = []Option{
 	{Names: names{"-b", "--bundle"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--bundle-from-oci"}},
 	{Names: names{"--cert-identity"}, Value: Required},
@@ -14299,12 +14361,12 @@ var options398 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs399 = []Program{
-	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options397, Here: true, Special: "gh"},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options398, Special: "gh"},
+var subs407 = []Program{
+	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options405, Here: true, Special: "gh"},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options406, Special: "gh"},
 }
 
-var options400 = []Option{
+var options408 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -14315,37 +14377,37 @@ var options400 = []Option{
 	{Names: names{"--skip-ssh-key"}},
 }
 
-var options401 = []Option{
+var options409 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 }
 
-var options402 = []Option{
+var options410 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
-var options403 = []Option{
+var options411 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
 }
 
-var options404 = []Option{
+var options412 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs405 = []Program{
+var subs413 = []Program{
 	{Name: "git-credential", Style: Exact, Path: names{"auth", "git-credential"}, Apart: true, Special: "gh"},
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options400, Apart: true, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options401, Apart: true, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options402, Apart: true, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options401, Apart: true, Special: "gh", Home: ".gitconfig"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options403, Special: "gh"},
-	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options404, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options404, Apart: true, Special: "gh"},
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options408, Apart: true, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options409, Apart: true, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options410, Apart: true, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options409, Apart: true, Special: "gh", Home: ".gitconfig"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options411, Special: "gh"},
+	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options412, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options412, Apart: true, Special: "gh"},
 }
 
-var options406 = []Option{
+var options414 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -14354,12 +14416,12 @@ var options406 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options407 = []Option{
+var options415 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options408 = []Option{
+var options416 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -14370,26 +14432,26 @@ var options408 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs409 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options407, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options408, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options408, Special: "gh"},
+var subs417 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options415, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options416, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options416, Special: "gh"},
 }
 
-var options410 = []Option{
+var options418 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options411 = []Option{
+var options419 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 }
 
-var options412 = []Option{
+var options420 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -14401,7 +14463,7 @@ var options412 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options413 = []Option{
+var options421 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -14410,17 +14472,17 @@ var options413 = []Option{
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options414 = []Option{
+var options422 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options415 = []Option{
+var options423 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options416 = []Option{
+var options424 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14429,29 +14491,29 @@ var options416 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options417 = []Option{
+var options425 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options418 = []Option{
+var options426 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs419 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options415, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options415, Special: "gh"},
+var subs427 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options423, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options423, Special: "gh"},
 }
 
-var options420 = []Option{
+var options428 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--full"}, Effect: EffUnproven},
 }
 
-var options421 = []Option{
+var options429 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -14460,57 +14522,57 @@ var options421 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options422 = []Option{
+var options430 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs423 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options410, Special: "gh"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options411, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options412, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options413, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options414, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options415, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options416, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options417, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options418, Subs: subs419, Inherit: true, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options420, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options421, Ends: true, Apart: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options422, Special: "gh"},
+var subs431 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options418, Special: "gh"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options419, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options420, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options421, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options422, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options423, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options424, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options425, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options426, Subs: subs427, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options428, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options429, Ends: true, Apart: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options430, Special: "gh"},
 }
 
-var options424 = []Option{
+var options432 = []Option{
 	{Names: names{"-s", "--shell"}, Value: Required},
 }
 
-var options425 = []Option{
+var options433 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs426 = []Program{
+var subs434 = []Program{
 	{Name: "clear-cache", Style: Exact, Path: names{"config", "clear-cache"}, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options425, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options425, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options425, Special: "gh", Home: ".config/gh/config.yml"},
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options433, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options433, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options433, Special: "gh", Home: ".config/gh/config.yml"},
 }
 
-var options427 = []Option{
+var options435 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options428 = []Option{
+var options436 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options429 = []Option{
+var options437 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 	{Names: names{"--force"}},
 }
 
-var options430 = []Option{
+var options438 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -14522,78 +14584,78 @@ var options430 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options431 = []Option{
+var options439 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs432 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options427, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options428, Special: "gh"},
+var subs440 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options435, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options436, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Apart: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options429, Apart: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options437, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options430, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options431, Apart: true, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options438, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options439, Apart: true, Special: "gh"},
 }
 
-var options433 = []Option{
+var options441 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options434 = []Option{
+var options442 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-r", "--remove"}, Value: Required},
 }
 
-var options435 = []Option{
+var options443 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options436 = []Option{
+var options444 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs437 = []Program{
+var subs445 = []Program{
 	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options433, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options441, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options434, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options435, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options435, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options433, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options436, Special: "gh"},
+	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options442, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options443, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options443, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options441, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options444, Special: "gh"},
 }
 
-var options438 = []Option{
+var options446 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs439 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options438, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options304, Special: "gh"},
+var subs447 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options446, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options312, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options440 = []Option{
+var options448 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options441 = []Option{
+var options449 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -14601,7 +14663,7 @@ var options441 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options442 = []Option{
+var options450 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -14613,7 +14675,7 @@ var options442 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options443 = []Option{
+var options451 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -14621,7 +14683,7 @@ var options443 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options444 = []Option{
+var options452 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -14634,7 +14696,7 @@ var options444 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options445 = []Option{
+var options453 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -14650,21 +14712,21 @@ var options445 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options446 = []Option{
+var options454 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options447 = []Option{
+var options455 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options448 = []Option{
+var options456 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options449 = []Option{
+var options457 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -14672,39 +14734,39 @@ var options449 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs450 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options440, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options441, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options442, Special: "gh"},
+var subs458 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options448, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options449, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options450, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options443, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options444, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options445, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options446, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options445, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options442, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options451, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options452, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options453, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options454, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options453, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options450, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options447, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options448, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options455, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options456, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options449, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options457, Special: "gh"},
 }
 
-var options451 = []Option{
+var options459 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options452 = []Option{
+var options460 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options453 = []Option{
+var options461 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -14715,35 +14777,35 @@ var options453 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs454 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options239, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options451, Special: "gh"},
+var subs462 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options247, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options459, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options452, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options453, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options453, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options460, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options461, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options461, Special: "gh"},
 }
 
-var options455 = []Option{
+var options463 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options456 = []Option{
+var options464 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options457 = []Option{
+var options465 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options458 = []Option{
+var options466 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -14761,14 +14823,14 @@ var options458 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options459 = []Option{
+var options467 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options460 = []Option{
+var options468 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -14784,7 +14846,7 @@ var options460 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options461 = []Option{
+var options469 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -14801,7 +14863,7 @@ var options461 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options462 = []Option{
+var options470 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -14816,7 +14878,7 @@ var options462 = []Option{
 	{Names: names{"--auto"}},
 }
 
-var options463 = []Option{
+var options471 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -14824,36 +14886,36 @@ var options463 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options464 = []Option{
+var options472 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs465 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options455, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options456, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options457, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options455, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options441, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options458, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options459, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options460, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options461, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options446, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options461, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options462, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options458, Special: "gh"},
+var subs473 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options463, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options464, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options465, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options463, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options449, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options466, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options467, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options468, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options469, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options454, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options469, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options470, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options466, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options447, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options463, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options464, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options455, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options471, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options472, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options449, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options457, Special: "gh"},
 }
 
-var options466 = []Option{
+var options474 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -14885,29 +14947,29 @@ var options466 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs467 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options466, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options466, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options466, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options466, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options466, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options466, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options466, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options466, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options466, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options466, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options466, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options466, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options466, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options466, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options466, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options466, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options466, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options466, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options466, Special: "gh"},
+var subs475 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options474, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options474, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options474, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options474, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options474, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options474, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options474, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options474, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options474, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options474, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options474, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options474, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options474, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options474, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options474, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options474, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options474, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options474, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options474, Special: "gh"},
 }
 
-var options468 = []Option{
+var options476 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -14923,12 +14985,12 @@ var options468 = []Option{
 	{Names: names{"--notes-from-tag"}},
 }
 
-var options469 = []Option{
+var options477 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options470 = []Option{
+var options478 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -14937,7 +14999,7 @@ var options470 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options471 = []Option{
+var options479 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -14949,38 +15011,38 @@ var options471 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options472 = []Option{
+var options480 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options473 = []Option{
+var options481 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs474 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options468, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options469, Special: "gh"},
-	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options304, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options470, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options471, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options472, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options472, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options468, Special: "gh"},
-	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options393, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options473, Special: "gh"},
+var subs482 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options476, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options477, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options312, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options478, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options479, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options480, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options480, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options476, Special: "gh"},
+	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options401, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options481, Special: "gh"},
 }
 
-var options475 = []Option{
+var options483 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 	{Names: names{"--no-upstream"}},
 }
 
-var options476 = []Option{
+var options484 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -15000,22 +15062,22 @@ var options476 = []Option{
 	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options477 = []Option{
+var options485 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options478 = []Option{
+var options486 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs479 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options478, Special: "gh"},
+var subs487 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options486, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
 }
 
-var options480 = []Option{
+var options488 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -15036,7 +15098,7 @@ var options480 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options481 = []Option{
+var options489 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -15045,7 +15107,7 @@ var options481 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options482 = []Option{
+var options490 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -15059,23 +15121,23 @@ var options482 = []Option{
 	{Names: names{"--fork"}},
 }
 
-var options483 = []Option{
+var options491 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options484 = []Option{
+var options492 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options485 = []Option{
+var options493 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options486 = []Option{
+var options494 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -15083,24 +15145,24 @@ var options486 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs487 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options304, Special: "gh"},
-	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options475, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options476, Special: "gh"},
+var subs495 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options312, Special: "gh"},
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options483, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options484, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options477, Subs: subs479, Inherit: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options480, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options481, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options482, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options482, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options476, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options483, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options484, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options485, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options486, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options485, Subs: subs487, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options488, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options489, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options490, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options490, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options484, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options491, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options492, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options493, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options494, Special: "gh"},
 }
 
-var options488 = []Option{
+var options496 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -15108,13 +15170,13 @@ var options488 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options489 = []Option{
+var options497 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options490 = []Option{
+var options498 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -15124,13 +15186,13 @@ var options490 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options491 = []Option{
+var options499 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options492 = []Option{
+var options500 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -15142,22 +15204,22 @@ var options492 = []Option{
 	{Names: names{"--log"}},
 }
 
-var options493 = []Option{
+var options501 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs494 = []Program{
+var subs502 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options489, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options490, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options490, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options491, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options492, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options493, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options497, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options498, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options498, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options499, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options500, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options501, Special: "gh"},
 }
 
-var options495 = []Option{
+var options503 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -15182,7 +15244,7 @@ var options495 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options496 = []Option{
+var options504 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -15221,7 +15283,7 @@ var options496 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options497 = []Option{
+var options505 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -15268,7 +15330,7 @@ var options497 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options498 = []Option{
+var options506 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -15295,21 +15357,21 @@ var options498 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs499 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options495, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options496, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options497, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options498, Special: "gh"},
+var subs507 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options503, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options504, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options505, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options506, Special: "gh"},
 }
 
-var options500 = []Option{
+var options508 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options501 = []Option{
+var options509 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -15321,36 +15383,36 @@ var options501 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs502 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options500, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options500, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options500, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options500, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options501, Special: "gh"},
+var subs510 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options508, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options508, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options508, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options508, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options509, Special: "gh"},
 }
 
-var options503 = []Option{
+var options511 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs504 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options503, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options304, Special: "gh"},
+var subs512 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options511, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options312, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options505 = []Option{
+var options513 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options506 = []Option{
+var options514 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options507 = []Option{
+var options515 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -15358,7 +15420,7 @@ var options507 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options508 = []Option{
+var options516 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
@@ -15367,84 +15429,84 @@ var options508 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs509 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options506, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options507, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options506, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options508, Special: "gh"},
+var subs517 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options514, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options515, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options515, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options515, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options514, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options516, Special: "gh"},
 }
 
-var options510 = []Option{
+var options518 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options511 = []Option{
+var options519 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options512 = []Option{
+var options520 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs513 = []Program{
+var subs521 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options510, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options510, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options511, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options512, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options518, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options518, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options519, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options520, Special: "gh"},
 }
 
-var subs514 = []Program{
-	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
-	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
-	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
-	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs392, Inherit: true, Special: "gh"},
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs395, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options396, Special: "gh"},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs399, Special: "gh"},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs399, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs405, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options406, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs409, Inherit: true, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs423, Inherit: true, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options424, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs426, Special: "gh"},
+var subs522 = []Program{
+	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs400, Inherit: true, Special: "gh"},
+	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs400, Inherit: true, Special: "gh"},
+	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs400, Inherit: true, Special: "gh"},
+	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs400, Inherit: true, Special: "gh"},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs403, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options404, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs407, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs407, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs413, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options414, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs417, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs431, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options432, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs434, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Apart: true, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs423, Inherit: true, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs432, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs437, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs439, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs450, Inherit: true, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs454, Inherit: true, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs431, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs440, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs440, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs440, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs445, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs447, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs458, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs462, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs465, Inherit: true, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs473, Inherit: true, Special: "gh"},
 	{Name: "preview", Style: Exact, Path: names{"preview"}, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs467, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs474, Inherit: true, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs487, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options488, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options488, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs494, Inherit: true, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs499, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs502, Inherit: true, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs504, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options505, Special: "gh"},
-	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs509, Inherit: true, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs513, Inherit: true, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs475, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs482, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs495, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options496, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options496, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs502, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs507, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs510, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs512, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options513, Special: "gh"},
+	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs517, Inherit: true, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs521, Inherit: true, Special: "gh"},
 }
 
-var options515 = []Option{
+var options523 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -15473,7 +15535,7 @@ var options515 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options516 = []Option{
+var options524 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -15495,7 +15557,7 @@ var options516 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options517 = []Option{
+var options525 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -15536,7 +15598,7 @@ var options517 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options518 = []Option{
+var options526 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -15563,7 +15625,7 @@ var options518 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options519 = []Option{
+var options527 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -15595,7 +15657,7 @@ var options519 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options520 = []Option{
+var options528 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -15608,14 +15670,14 @@ var options520 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options521 = []Option{
+var options529 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs522 = []Program{
+var subs530 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -15627,13 +15689,13 @@ var subs522 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options521, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options529, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options523 = []Option{
+var options531 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -15668,7 +15730,7 @@ var options523 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options524 = []Option{
+var options532 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -15706,13 +15768,13 @@ var options524 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options525 = []Option{
+var options533 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options526 = []Option{
+var options534 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -15720,19 +15782,19 @@ var options526 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options527 = []Option{
+var options535 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs528 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options526, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options527, Workdir: true, Special: "git"},
+var subs536 = []Program{
+	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options534, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options535, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options535, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options535, Workdir: true, Special: "git"},
 }
 
-var options529 = []Option{
+var options537 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -15753,7 +15815,7 @@ var options529 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options530 = []Option{
+var options538 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
@@ -15773,7 +15835,7 @@ var options530 = []Option{
 	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options531 = []Option{
+var options539 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -15782,7 +15844,7 @@ var options531 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options532 = []Option{
+var options540 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -15807,7 +15869,7 @@ var options532 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options533 = []Option{
+var options541 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -15821,11 +15883,11 @@ var options533 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options534 = []Option{
+var options542 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options535 = []Option{
+var options543 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -15849,7 +15911,7 @@ var options535 = []Option{
 	{Names: names{"--reference"}},
 }
 
-var options536 = []Option{
+var options544 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -15860,7 +15922,7 @@ var options536 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options537 = []Option{
+var options545 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -15905,7 +15967,7 @@ var options537 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options538 = []Option{
+var options546 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -15948,7 +16010,7 @@ var options538 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options539 = []Option{
+var options547 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -15965,7 +16027,7 @@ var options539 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options540 = []Option{
+var options548 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -15973,7 +16035,7 @@ var options540 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options541 = []Option{
+var options549 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -16012,7 +16074,7 @@ var options541 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options542 = []Option{
+var options550 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -16020,7 +16082,7 @@ var options542 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options543 = []Option{
+var options551 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -16035,7 +16097,7 @@ var options543 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options544 = []Option{
+var options552 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -16049,30 +16111,30 @@ var options544 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs545 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options542, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options543, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options544, Workdir: true, Special: "git"},
+var subs553 = []Program{
+	{Name: "edit", Path: names{"config", "edit"}, Options: options550, Workdir: true, Special: "git"},
+	{Name: "get", Path: names{"config", "list"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "get-color", Path: names{"config", "list"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"config", "list"}, Options: options551, Workdir: true, Special: "git"},
+	{Name: "remove-section", Path: names{"config", "set"}, Options: options552, Workdir: true, Special: "git"},
+	{Name: "rename-section", Path: names{"config", "set"}, Options: options552, Workdir: true, Special: "git"},
+	{Name: "set", Path: names{"config", "set"}, Options: options552, Workdir: true, Special: "git"},
+	{Name: "unset", Path: names{"config", "set"}, Options: options552, Workdir: true, Special: "git"},
 }
 
-var options546 = []Option{
+var options554 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options547 = []Option{
+var options555 = []Option{
 	{Names: names{"--file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--socket"}, Value: Required},
 }
 
-var options548 = []Option{
+var options556 = []Option{
 	{Names: names{"--strict-paths"}},
 	{Names: names{"--base-path"}, Value: Required},
 	{Names: names{"--base-path-relaxed"}},
@@ -16102,7 +16164,7 @@ var options548 = []Option{
 	{Names: names{"--access-hook"}, Value: Required, Effect: EffProgram},
 }
 
-var options549 = []Option{
+var options557 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -16119,13 +16181,13 @@ var options549 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options550 = []Option{
+var options558 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options551 = []Option{
+var options559 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -16136,7 +16198,7 @@ var options551 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options552 = []Option{
+var options560 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -16237,7 +16299,7 @@ var options552 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options553 = []Option{
+var options561 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -16272,7 +16334,7 @@ var options553 = []Option{
 	{Names: names{"--show-signature"}},
 }
 
-var options554 = []Option{
+var options562 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-d", "--dir-diff"}},
@@ -16289,7 +16351,7 @@ var options554 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options555 = []Option{
+var options563 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -16309,7 +16371,7 @@ var options555 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options556 = []Option{
+var options564 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--quiet"}},
 	{Names: names{"--stats"}},
@@ -16331,7 +16393,7 @@ var options556 = []Option{
 	{Names: names{"--max-pack-size"}, Value: Required},
 }
 
-var options557 = []Option{
+var options565 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -16379,7 +16441,7 @@ var options557 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options558 = []Option{
+var options566 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -16398,7 +16460,7 @@ var options558 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options559 = []Option{
+var options567 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -16415,7 +16477,7 @@ var options559 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options560 = []Option{
+var options568 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -16452,7 +16514,7 @@ var options560 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options561 = []Option{
+var options569 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -16462,7 +16524,7 @@ var options561 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options562 = []Option{
+var options570 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -16481,12 +16543,12 @@ var options562 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options563 = []Option{
+var options571 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options564 = []Option{
+var options572 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -16537,7 +16599,7 @@ var options564 = []Option{
 	{Names: names{"--no-base"}},
 }
 
-var options565 = []Option{
+var options573 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -16657,7 +16719,7 @@ var options565 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options566 = []Option{
+var options574 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -16675,7 +16737,7 @@ var options566 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options567 = []Option{
+var options575 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -16686,7 +16748,7 @@ var options567 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options568 = []Option{
+var options576 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -16736,7 +16798,7 @@ var options568 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options569 = []Option{
+var options577 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -16746,7 +16808,7 @@ var options569 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options570 = []Option{
+var options578 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -16760,12 +16822,12 @@ var options570 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options571 = []Option{
+var options579 = []Option{
 	{Names: names{"--ignore-missing"}},
 	{Names: names{"--to-stdin"}, Value: Required, Effect: EffRead},
 }
 
-var options572 = []Option{
+var options580 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -16784,7 +16846,7 @@ var options572 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options573 = []Option{
+var options581 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -16795,7 +16857,7 @@ var options573 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options574 = []Option{
+var options582 = []Option{
 	{Names: names{"-l", "--local"}},
 	{Names: names{"-d", "--httpd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-m", "--module-path"}, Value: Required, Effect: EffProgram},
@@ -16806,7 +16868,7 @@ var options574 = []Option{
 	{Names: names{"--restart"}},
 }
 
-var options575 = []Option{
+var options583 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -16820,7 +16882,7 @@ var options575 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options576 = []Option{
+var options584 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -16830,7 +16892,7 @@ var options576 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options577 = []Option{
+var options585 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -16861,7 +16923,7 @@ var options577 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options578 = []Option{
+var options586 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -16874,7 +16936,7 @@ var options578 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options579 = []Option{
+var options587 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -16888,7 +16950,7 @@ var options579 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options580 = []Option{
+var options588 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -16900,7 +16962,7 @@ var options580 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options581 = []Option{
+var options589 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -16909,7 +16971,7 @@ var options581 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options582 = []Option{
+var options590 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -16917,7 +16979,7 @@ var options582 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options583 = []Option{
+var options591 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -16926,22 +16988,22 @@ var options583 = []Option{
 	{Names: names{"--no-detach"}},
 }
 
-var options584 = []Option{
+var options592 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 	{Names: names{"--config-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--force"}},
 }
 
-var subs585 = []Program{
-	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options583, Workdir: true, Special: "git"},
-	{Name: "register", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
-	{Name: "run", Path: names{"maintenance", "run"}, Options: options583, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
-	{Name: "stop", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
-	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options584, Workdir: true, Apart: true, Special: "git"},
+var subs593 = []Program{
+	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "register", Path: names{"maintenance", "start"}, Options: options592, Workdir: true, Apart: true, Special: "git"},
+	{Name: "run", Path: names{"maintenance", "run"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"maintenance", "start"}, Options: options592, Workdir: true, Apart: true, Special: "git"},
+	{Name: "stop", Path: names{"maintenance", "start"}, Options: options592, Workdir: true, Apart: true, Special: "git"},
+	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options592, Workdir: true, Apart: true, Special: "git"},
 }
 
-var options586 = []Option{
+var options594 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -16974,7 +17036,7 @@ var options586 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options587 = []Option{
+var options595 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -16982,7 +17044,7 @@ var options587 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options588 = []Option{
+var options596 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -16996,12 +17058,12 @@ var options588 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options589 = []Option{
+var options597 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-q"}},
 }
 
-var options590 = []Option{
+var options598 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -17009,7 +17071,7 @@ var options590 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options591 = []Option{
+var options599 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -17019,14 +17081,14 @@ var options591 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options592 = []Option{
+var options600 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options593 = []Option{
+var options601 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -17038,7 +17100,7 @@ var options593 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options594 = []Option{
+var options602 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -17062,7 +17124,7 @@ var options594 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options595 = []Option{
+var options603 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -17109,7 +17171,7 @@ var options595 = []Option{
 	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options596 = []Option{
+var options604 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -17166,7 +17228,7 @@ var options596 = []Option{
 	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options597 = []Option{
+var options605 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -17201,7 +17263,7 @@ var options597 = []Option{
 	{Names: names{"--no-force-with-lease"}},
 }
 
-var options598 = []Option{
+var options606 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -17210,7 +17272,7 @@ var options598 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options599 = []Option{
+var options607 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -17228,7 +17290,7 @@ var options599 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options600 = []Option{
+var options608 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -17275,7 +17337,7 @@ var options600 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options601 = []Option{
+var options609 = []Option{
 	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--updateref"}, Effect: EffUnproven},
@@ -17285,7 +17347,7 @@ var options601 = []Option{
 	{Names: names{"--verbose"}, Effect: EffUnproven},
 }
 
-var options602 = []Option{
+var options610 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -17297,19 +17359,19 @@ var options602 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs603 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options602, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options602, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
+var subs611 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options610, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options610, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
 }
 
-var options604 = []Option{
+var options612 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options605 = []Option{
+var options613 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -17318,7 +17380,7 @@ var options605 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options606 = []Option{
+var options614 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -17331,21 +17393,21 @@ var options606 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs607 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options605, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options606, Workdir: true, Special: "git"},
+var subs615 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options613, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options614, Workdir: true, Special: "git"},
 }
 
-var options608 = []Option{
+var options616 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -17356,7 +17418,7 @@ var options608 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options609 = []Option{
+var options617 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -17370,7 +17432,7 @@ var options609 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options610 = []Option{
+var options618 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -17387,7 +17449,7 @@ var options610 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options611 = []Option{
+var options619 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -17407,7 +17469,7 @@ var options611 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options612 = []Option{
+var options620 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -17462,7 +17524,7 @@ var options612 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options613 = []Option{
+var options621 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -17474,7 +17536,7 @@ var options613 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options614 = []Option{
+var options622 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -17499,7 +17561,7 @@ var options614 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options615 = []Option{
+var options623 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -17513,11 +17575,11 @@ var options615 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options616 = []Option{
+var options624 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options617 = []Option{
+var options625 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -17528,14 +17590,14 @@ var options617 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options618 = []Option{
+var options626 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--standard-notes"}, Value: Optional},
 	{Names: names{"--no-standard-notes"}},
 	{Names: names{"-t"}},
 }
 
-var options619 = []Option{
+var options627 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -17554,7 +17616,7 @@ var options619 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options620 = []Option{
+var options628 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -17565,7 +17627,7 @@ var options620 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options621 = []Option{
+var options629 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -17577,7 +17639,7 @@ var options621 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options622 = []Option{
+var options630 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -17593,17 +17655,17 @@ var options622 = []Option{
 	{Names: names{"--index"}},
 }
 
-var options623 = []Option{
+var options631 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options624 = []Option{
+var options632 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options625 = []Option{
+var options633 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -17616,23 +17678,23 @@ var options625 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var subs626 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options623, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options623, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options625, Workdir: true, Special: "git"},
+var subs634 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options633, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options631, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options633, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options633, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options631, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options633, Workdir: true, Special: "git"},
 }
 
-var options627 = []Option{
+var options635 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -17652,7 +17714,7 @@ var options627 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options628 = []Option{
+var options636 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--progress"}, Effect: EffUnproven},
@@ -17684,7 +17746,7 @@ var options628 = []Option{
 	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options629 = []Option{
+var options637 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -17695,12 +17757,12 @@ var options629 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options630 = []Option{
+var options638 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options631 = []Option{
+var options639 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -17728,21 +17790,21 @@ var options631 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs632 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options629, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options630, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options631, Workdir: true, Special: "git"},
+var subs640 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options637, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options638, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options639, Workdir: true, Special: "git"},
 }
 
-var options633 = []Option{
+var options641 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -17759,7 +17821,7 @@ var options633 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options634 = []Option{
+var options642 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -17767,7 +17829,7 @@ var options634 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options635 = []Option{
+var options643 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -17796,7 +17858,7 @@ var options635 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options636 = []Option{
+var options644 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -17804,7 +17866,7 @@ var options636 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options637 = []Option{
+var options645 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -17840,30 +17902,30 @@ var options637 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options638 = []Option{
+var options646 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options639 = []Option{
+var options647 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options640 = []Option{
+var options648 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options641 = []Option{
+var options649 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options642 = []Option{
+var options650 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffUnproven},
 }
 
-var options643 = []Option{
+var options651 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -17882,136 +17944,136 @@ var options643 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options644 = []Option{
+var options652 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options645 = []Option{
+var options653 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs646 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options643, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options644, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options239, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options239, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options645, Workdir: true, Special: "git"},
+var subs654 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options651, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options652, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options653, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options247, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options653, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options247, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options653, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options653, Workdir: true, Special: "git"},
 }
 
-var options647 = []Option{
+var options655 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs648 = []Program{
+var subs656 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options517, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options524, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options525, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options518, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options519, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options526, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options527, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options520, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options528, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs522, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs530, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options523, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options524, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options525, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs528, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options529, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options531, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options533, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options534, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options535, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options531, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options532, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options533, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs536, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options537, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options539, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options540, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options541, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options542, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options543, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options536, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options544, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options537, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options558, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options538, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options539, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options540, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options541, Subs: subs545, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options546, Safe: true, Workdir: true, Special: "git"},
-	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options547, Workdir: true, Apart: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options545, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options566, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options546, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options547, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options548, Workdir: true, Special: "git"},
+	{Name: "config", Path: names{"config"}, Options: options549, Subs: subs553, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options554, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options555, Workdir: true, Apart: true, Special: "git"},
 	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "daemon", Path: names{"daemon"}, Options: options548, Workdir: true, Apart: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options549, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options550, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options551, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options553, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options554, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
+	{Name: "daemon", Path: names{"daemon"}, Options: options556, Workdir: true, Apart: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options557, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options558, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options559, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options561, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options561, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options561, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options562, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options555, Workdir: true, Special: "git"},
-	{Name: "fast-import", Path: names{"fast-import"}, Options: options556, Workdir: true, Apart: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options557, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options558, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options559, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options560, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options563, Workdir: true, Special: "git"},
+	{Name: "fast-import", Path: names{"fast-import"}, Options: options564, Workdir: true, Apart: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options565, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options566, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options567, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options568, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options561, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options562, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options563, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options564, Shared: [][]Option{options565, options552}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options566, Workdir: true, Special: "git"},
-	{Name: "fsck-objects", Path: names{"fsck"}, Options: options566, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options569, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options570, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options571, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options572, Shared: [][]Option{options573, options560}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options574, Workdir: true, Special: "git"},
+	{Name: "fsck-objects", Path: names{"fsck"}, Options: options574, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options567, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options575, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options568, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options576, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options569, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options570, Workdir: true, Special: "git"},
-	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options571, Workdir: true, Apart: true, Special: "git"},
+	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options577, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options578, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options579, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options572, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options573, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options573, Workdir: true, Special: "git"},
-	{Name: "instaweb", Path: names{"instaweb"}, Options: options574, Workdir: true, Apart: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options575, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options580, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options581, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options581, Workdir: true, Special: "git"},
+	{Name: "instaweb", Path: names{"instaweb"}, Options: options582, Workdir: true, Apart: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options583, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options576, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options577, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options578, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options579, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options580, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options581, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options582, Subs: subs585, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options586, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options587, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options588, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options589, Ends: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options584, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options585, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options586, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options587, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options588, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options589, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options590, Subs: subs593, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options594, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options595, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options596, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options597, Ends: true, Workdir: true, Special: "git"},
 	{Name: "merge-octopus", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "merge-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
@@ -18020,99 +18082,99 @@ var subs648 = []Program{
 	{Name: "merge-recursive-theirs", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-resolve", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-subtree", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options590, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options591, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options598, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options599, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options592, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options593, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options594, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options600, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options601, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options602, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options595, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options603, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pickaxe", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options596, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options597, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options604, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options605, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options598, Shared: [][]Option{options552}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options599, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options600, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options601, Shared: [][]Option{options565, options552}, Subs: subs603, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options606, Shared: [][]Option{options560}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options607, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options608, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options609, Shared: [][]Option{options573, options560}, Subs: subs611, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options604, Subs: subs607, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options612, Subs: subs615, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options608, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options616, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Path: names{"request-pull"}, Options: options6, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options609, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options610, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options611, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options612, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options535, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options613, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options617, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options618, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options619, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options620, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options543, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options621, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options614, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options622, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options623, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shell", Path: names{"shell"}, Options: options616, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options617, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options618, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options619, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shell", Path: names{"shell"}, Options: options624, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options625, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options626, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options627, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options620, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options621, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options516, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options629, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options524, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options622, Subs: subs626, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options627, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options530, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options628, Subs: subs632, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options630, Subs: subs634, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options635, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options538, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options636, Subs: subs640, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options633, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options634, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options635, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options641, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options642, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options643, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options636, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options637, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options638, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options644, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options645, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options646, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options639, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options640, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options647, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options648, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options640, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options641, Safe: true, Workdir: true, Special: "git"},
-	{Name: "web--browse", Path: names{"web--browse"}, Options: options642, Workdir: true, Apart: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options576, Shared: [][]Option{options565, options552}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs646, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options647, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options648, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options649, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Path: names{"web--browse"}, Options: options650, Workdir: true, Apart: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options584, Shared: [][]Option{options573, options560}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs654, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options655, Workdir: true, Special: "git"},
 }
 
-var options649 = []Option{
+var options657 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options650 = []Option{
+var options658 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options651 = []Option{
+var options659 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -18147,7 +18209,7 @@ var options651 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options652 = []Option{
+var options660 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -18156,7 +18218,7 @@ var options652 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options653 = []Option{
+var options661 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -18166,37 +18228,37 @@ var options653 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options654 = []Option{
+var options662 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options655 = []Option{
+var options663 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options656 = []Option{
+var options664 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options657 = []Option{
+var options665 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options658 = []Option{
+var options666 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options659 = []Option{
+var options667 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -18212,7 +18274,7 @@ var options659 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options660 = []Option{
+var options668 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -18235,7 +18297,7 @@ var options660 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options661 = []Option{
+var options669 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -18251,29 +18313,29 @@ var options661 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs662 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options660, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options661, Workdir: true, Special: "go"},
+var subs670 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"mod", "edit"}, Options: options668, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options669, Workdir: true, Special: "go"},
 }
 
-var options663 = []Option{
+var options671 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options664 = []Option{
+var options672 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-i"}},
 }
 
-var options665 = []Option{
+var options673 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -18323,13 +18385,13 @@ var options665 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options666 = []Option{
+var options674 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options667 = []Option{
+var options675 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -18339,7 +18401,7 @@ var options667 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options668 = []Option{
+var options676 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -18382,7 +18444,7 @@ var options668 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs669 = []Program{
+var subs677 = []Program{
 	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -18390,7 +18452,7 @@ var subs669 = []Program{
 	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options667, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options675, Workdir: true, Special: "go"},
 	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
@@ -18398,20 +18460,20 @@ var subs669 = []Program{
 	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options668, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options676, Workdir: true, Special: "go"},
 	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Workdir: true, Special: "go"},
 }
 
-var options670 = []Option{
+var options678 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options671 = []Option{
+var options679 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -18420,7 +18482,7 @@ var options671 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options672 = []Option{
+var options680 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -18438,39 +18500,39 @@ var options672 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var subs673 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options672, Workdir: true, Special: "go"},
+var subs681 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options680, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options680, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options680, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Path: names{"work", "edit"}, Options: options680, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options680, Workdir: true, Special: "go"},
 }
 
-var subs674 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options650, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options653, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options654, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options655, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options656, Workdir: true, Special: "go"},
+var subs682 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"version"}, Options: options678, Safe: true, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options658, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options660, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options661, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options662, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options663, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options664, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options657, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options658, Shared: [][]Option{options651}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options658, Shared: [][]Option{options651}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options659, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs662, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options663, Shared: [][]Option{options651}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options665, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options666, Shared: [][]Option{options659}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options678, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options666, Shared: [][]Option{options659}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options667, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs670, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options671, Shared: [][]Option{options659}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options664, Shared: [][]Option{options651, options665}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options666, Subs: subs669, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options670, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options671, Shared: [][]Option{options651}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs673, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options672, Shared: [][]Option{options659, options673}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options674, Subs: subs677, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options678, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options679, Shared: [][]Option{options659}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs681, Workdir: true, Special: "go"},
 }
 
-var options675 = []Option{
+var options683 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -18492,7 +18554,7 @@ var options675 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options676 = []Option{
+var options684 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -18505,14 +18567,14 @@ var options676 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options677 = []Option{
+var options685 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options678 = []Option{
+var options686 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -18520,7 +18582,7 @@ var options678 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options679 = []Option{
+var options687 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -18578,21 +18640,21 @@ var options679 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs680 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options677, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options679, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options678, Workdir: true},
+var subs688 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options685, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options687, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options686, Workdir: true},
 }
 
-var options681 = []Option{
+var options689 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -18643,7 +18705,7 @@ var options681 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options682 = []Option{
+var options690 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -18702,7 +18764,7 @@ var options682 = []Option{
 	{Names: names{"--dependency-verification"}, Value: Required},
 }
 
-var options683 = []Option{
+var options691 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -18757,7 +18819,7 @@ var options683 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options684 = []Option{
+var options692 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -18783,7 +18845,7 @@ var options684 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options685 = []Option{
+var options693 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-DD"}},
 	{Names: names{"-h"}, Value: Required},
@@ -18794,7 +18856,7 @@ var options685 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options686 = []Option{
+var options694 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -18802,7 +18864,7 @@ var options686 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options687 = []Option{
+var options695 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -18829,14 +18891,14 @@ var options687 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs688 = []Program{
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options686, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options687},
+var subs696 = []Program{
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options694, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options695},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options695},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options695},
 }
 
-var options689 = []Option{
+var options697 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -18848,7 +18910,7 @@ var options689 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options690 = []Option{
+var options698 = []Option{
 	{Names: names{"-c", "--config", "--configuration"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--reload"}},
 	{Names: names{"--host"}, Value: Required},
@@ -18895,7 +18957,7 @@ var options690 = []Option{
 	{Names: names{"-f", "--forks"}, Value: Required},
 }
 
-var options691 = []Option{
+var options699 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -18931,7 +18993,7 @@ var options691 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options692 = []Option{
+var options700 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -18939,7 +19001,7 @@ var options692 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options693 = []Option{
+var options701 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -18948,7 +19010,7 @@ var options693 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options694 = []Option{
+var options702 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -18969,11 +19031,11 @@ var options694 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options695 = []Option{
+var options703 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 }
 
-var options696 = []Option{
+var options704 = []Option{
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 	{Names: names{"--skip-refresh"}},
 	{Names: names{"--verify"}},
@@ -18987,15 +19049,15 @@ var options696 = []Option{
 	{Names: names{"--max-col-width"}, Value: Required},
 }
 
-var subs697 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
-	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
-	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options696},
+var subs705 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options704},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options704},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options704},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options704},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options704},
 }
 
-var options698 = []Option{
+var options706 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -19008,7 +19070,7 @@ var options698 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options699 = []Option{
+var options707 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -19064,7 +19126,7 @@ var options699 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options700 = []Option{
+var options708 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -19100,7 +19162,7 @@ var options700 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options701 = []Option{
+var options709 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
 	{Names: names{"--app-version"}, Value: Required},
@@ -19118,38 +19180,38 @@ var options701 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options702 = []Option{
+var options710 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--verify"}},
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 }
 
-var options703 = []Option{
+var options711 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs704 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
-	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
-	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options703},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options702, Apart: true},
+var subs712 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options711},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options711},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options711},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options711},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options711},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options710, Apart: true},
 }
 
-var options705 = []Option{
+var options713 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options706 = []Option{
+var options714 = []Option{
 	{Names: names{"--username", "-u"}, Value: Required},
 	{Names: names{"--password", "-p"}, Value: Required},
 	{Names: names{"--password-stdin"}},
@@ -19169,7 +19231,7 @@ var options706 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options707 = []Option{
+var options715 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--recreate-pods"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -19178,19 +19240,19 @@ var options707 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 }
 
-var options708 = []Option{
+var options716 = []Option{
 	{Names: names{"--jsonpath"}, Value: Required},
 }
 
-var subs709 = []Program{
-	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
-	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
-	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
-	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
-	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options708, Shared: [][]Option{options699}},
+var subs717 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options716, Shared: [][]Option{options707}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options716, Shared: [][]Option{options707}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options716, Shared: [][]Option{options707}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options716, Shared: [][]Option{options707}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options716, Shared: [][]Option{options707}},
 }
 
-var options710 = []Option{
+var options718 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -19202,51 +19264,51 @@ var options710 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs711 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options695},
-	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs697},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options705, Shared: [][]Option{options699}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options699}, Subs: subs709, Inherit: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
-	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs704},
-	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options705, Shared: [][]Option{options699}, Here: true},
-	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
-	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options706, Inherit: true},
-	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options706, Inherit: true},
-	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options699}, Subs: subs709, Inherit: true},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options700},
-	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options710, Shared: [][]Option{options699}},
-	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options707, Shared: [][]Option{options699}},
-	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options698, Shared: [][]Option{options699}},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options701},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options700},
+var subs719 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options703},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs705},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs705},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs705},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options713, Shared: [][]Option{options707}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options707}, Subs: subs717, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options706, Shared: [][]Option{options707}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options706, Shared: [][]Option{options707}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options709},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs712},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options713, Shared: [][]Option{options707}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options709},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options714, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options714, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options707}, Subs: subs717, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options708},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options718, Shared: [][]Option{options707}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options715, Shared: [][]Option{options707}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options706, Shared: [][]Option{options707}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options709},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options708},
 }
 
-var options712 = []Option{
+var options720 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options713 = []Option{
+var options721 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -19263,7 +19325,7 @@ var options713 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options714 = []Option{
+var options722 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -19274,7 +19336,7 @@ var options714 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options715 = []Option{
+var options723 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -19299,7 +19361,7 @@ var options715 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options716 = []Option{
+var options724 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -19314,7 +19376,7 @@ var options716 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options717 = []Option{
+var options725 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -19369,7 +19431,7 @@ var options717 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options718 = []Option{
+var options726 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -19404,7 +19466,7 @@ var options718 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options719 = []Option{
+var options727 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -19415,7 +19477,7 @@ var options719 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options720 = []Option{
+var options728 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -19447,7 +19509,7 @@ var options720 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options721 = []Option{
+var options729 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -19459,7 +19521,7 @@ var options721 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options722 = []Option{
+var options730 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -19470,7 +19532,7 @@ var options722 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options723 = []Option{
+var options731 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -19503,7 +19565,7 @@ var options723 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options724 = []Option{
+var options732 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -19525,7 +19587,7 @@ var options724 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options725 = []Option{
+var options733 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -19536,7 +19598,7 @@ var options725 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options726 = []Option{
+var options734 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -19566,18 +19628,18 @@ var options726 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options727 = []Option{
+var options735 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs728 = []Program{
+var subs736 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options727, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options735, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options735, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options735, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options735, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -19588,11 +19650,11 @@ var subs728 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs729 = []Program{
+var subs737 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs730 = []Program{
+var subs738 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -19607,7 +19669,7 @@ var subs730 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs728},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs736},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -19616,11 +19678,11 @@ var subs730 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs729},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs737},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options731 = []Option{
+var options739 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -19641,7 +19703,7 @@ var options731 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options732 = []Option{
+var options740 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -19698,7 +19760,7 @@ var options732 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options733 = []Option{
+var options741 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -19731,7 +19793,7 @@ var options733 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options734 = []Option{
+var options742 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -19765,7 +19827,7 @@ var options734 = []Option{
 	{Names: names{"--globals"}, Value: Required},
 	{Names: names{"--globalSetup"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--globalTeardown"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--haste"}, Value: Required},
+	{Names: names{"--haste"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--ignoreProjects"}, Value: Required},
 	{Names: names{"--init"}},
@@ -19776,11 +19838,11 @@ var options734 = []Option{
 	{Names: names{"--logHeapUsage"}},
 	{Names: names{"--maxConcurrency"}, Value: Required},
 	{Names: names{"-w", "--maxWorkers"}, Value: Required},
-	{Names: names{"--moduleDirectories"}, Value: Required},
+	{Names: names{"--moduleDirectories"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--moduleFileExtensions"}, Value: Required},
-	{Names: names{"--moduleNameMapper"}, Value: Required},
+	{Names: names{"--moduleNameMapper"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--modulePathIgnorePatterns"}, Value: Required},
-	{Names: names{"--modulePaths"}, Value: Required},
+	{Names: names{"--modulePaths"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--noStackTrace"}},
 	{Names: names{"--notify"}},
 	{Names: names{"--notifyMode"}, Value: Required},
@@ -19791,7 +19853,7 @@ var options734 = []Option{
 	{Names: names{"--passWithNoTests"}},
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--prettierPath"}, Value: Required, Effect: EffPlugin},
-	{Names: names{"--projects"}, Value: Required},
+	{Names: names{"--projects"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--randomize"}},
 	{Names: names{"--reporters"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--resetMocks"}},
@@ -19799,7 +19861,7 @@ var options734 = []Option{
 	{Names: names{"--resolver"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--restoreMocks"}},
 	{Names: names{"--rootDir"}, Value: Required, Effect: EffDir},
-	{Names: names{"--roots"}, Value: Required},
+	{Names: names{"--roots"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-i", "--runInBand"}},
 	{Names: names{"--runTestsByPath"}},
 	{Names: names{"--runner"}, Value: Required, Effect: EffPlugin},
@@ -19823,7 +19885,7 @@ var options734 = []Option{
 	{Names: names{"--testRunner"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--testSequencer"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--testTimeout"}, Value: Required},
-	{Names: names{"--transform"}, Value: Required},
+	{Names: names{"--transform"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--transformIgnorePatterns"}, Value: Required},
 	{Names: names{"--unmockedModulePathPatterns"}, Value: Required},
 	{Names: names{"-u", "--updateSnapshot"}},
@@ -19840,9 +19902,10 @@ var options734 = []Option{
 	{Names: names{"--no-watchman"}},
 	{Names: names{"--workerThreads"}},
 	{Names: names{"--workerIdleMemoryLimit"}, Value: Required},
+	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options735 = []Option{
+var options743 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -19868,7 +19931,7 @@ var options735 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs736 = []Program{
+var subs744 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -19920,7 +19983,7 @@ var subs736 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options737 = []Option{
+var options745 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -19929,7 +19992,7 @@ var options737 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options738 = []Option{
+var options746 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -19945,7 +20008,7 @@ var options738 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options739 = []Option{
+var options747 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -20019,7 +20082,7 @@ var options739 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options740 = []Option{
+var options748 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -20056,7 +20119,7 @@ var options740 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options741 = []Option{
+var options749 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -20067,7 +20130,7 @@ var options741 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options742 = []Option{
+var options750 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -20120,7 +20183,7 @@ var options742 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options743 = []Option{
+var options751 = []Option{
 	{Names: names{"--kubeconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-file"}, Value: Required, Effect: EffWrite},
@@ -20137,7 +20200,7 @@ var options743 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 }
 
-var options744 = []Option{
+var options752 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -20150,7 +20213,7 @@ var options744 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options745 = []Option{
+var options753 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -20174,7 +20237,7 @@ var options745 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options746 = []Option{
+var options754 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -20205,7 +20268,7 @@ var options746 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options747 = []Option{
+var options755 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -20225,7 +20288,7 @@ var options747 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options748 = []Option{
+var options756 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -20236,7 +20299,7 @@ var options748 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options749 = []Option{
+var options757 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -20263,7 +20326,7 @@ var options749 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options750 = []Option{
+var options758 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -20271,7 +20334,7 @@ var options750 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options751 = []Option{
+var options759 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -20279,7 +20342,7 @@ var options751 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options752 = []Option{
+var options760 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -20292,20 +20355,20 @@ var options752 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options753 = []Option{
+var options761 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs754 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options751, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options752, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options753, Special: "kubectl"},
+var subs762 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options759, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options760, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options761, Special: "kubectl"},
 }
 
-var options755 = []Option{
+var options763 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20322,7 +20385,7 @@ var options755 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options756 = []Option{
+var options764 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -20333,12 +20396,12 @@ var options756 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs757 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options756, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options756, Special: "kubectl"},
+var subs765 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options764, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options764, Special: "kubectl"},
 }
 
-var options758 = []Option{
+var options766 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -20349,31 +20412,31 @@ var options758 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs759 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options758, Special: "kubectl"},
+var subs767 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options766, Special: "kubectl"},
 }
 
-var options760 = []Option{
+var options768 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options761 = []Option{
+var options769 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options762 = []Option{
+var options770 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options763 = []Option{
+var options771 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options764 = []Option{
+var options772 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -20390,7 +20453,7 @@ var options764 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options765 = []Option{
+var options773 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -20401,36 +20464,36 @@ var options765 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs766 = []Program{
+var subs774 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options760, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options768, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options761, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options762, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options763, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options764, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options769, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options770, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options771, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options772, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options765, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options773, Special: "kubectl"},
 }
 
-var options767 = []Option{
+var options775 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options768 = []Option{
+var options776 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options769 = []Option{
+var options777 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -20448,7 +20511,7 @@ var options769 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options770 = []Option{
+var options778 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20464,7 +20527,7 @@ var options770 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options771 = []Option{
+var options779 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20478,7 +20541,7 @@ var options771 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options772 = []Option{
+var options780 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20493,7 +20556,7 @@ var options772 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options773 = []Option{
+var options781 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20507,7 +20570,7 @@ var options773 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options774 = []Option{
+var options782 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20521,7 +20584,7 @@ var options774 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options775 = []Option{
+var options783 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -20536,7 +20599,7 @@ var options775 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options776 = []Option{
+var options784 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20549,7 +20612,7 @@ var options776 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options777 = []Option{
+var options785 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20560,7 +20623,7 @@ var options777 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options778 = []Option{
+var options786 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20574,7 +20637,7 @@ var options778 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options779 = []Option{
+var options787 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20589,7 +20652,7 @@ var options779 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options780 = []Option{
+var options788 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20602,7 +20665,7 @@ var options780 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options781 = []Option{
+var options789 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20616,7 +20679,7 @@ var options781 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options782 = []Option{
+var options790 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20631,7 +20694,7 @@ var options782 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options783 = []Option{
+var options791 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -20645,7 +20708,7 @@ var options783 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options784 = []Option{
+var options792 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -20657,27 +20720,27 @@ var options784 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs785 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options770, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options771, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options772, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options773, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options774, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options775, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options776, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options777, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options778, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options779, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options780, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options781, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options782, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options783, Inherit: true, Special: "kubectl"},
+var subs793 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options778, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options779, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options780, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options781, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options782, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options783, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options784, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options785, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options786, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options787, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options788, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options789, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options790, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options791, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options777, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options784, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options785, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options792, Special: "kubectl"},
 }
 
-var options786 = []Option{
+var options794 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -20704,7 +20767,7 @@ var options786 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options787 = []Option{
+var options795 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -20725,7 +20788,7 @@ var options787 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options788 = []Option{
+var options796 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -20735,7 +20798,7 @@ var options788 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options789 = []Option{
+var options797 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -20749,7 +20812,7 @@ var options789 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options790 = []Option{
+var options798 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -20763,7 +20826,7 @@ var options790 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options791 = []Option{
+var options799 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -20779,7 +20842,7 @@ var options791 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options792 = []Option{
+var options800 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -20792,7 +20855,7 @@ var options792 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options793 = []Option{
+var options801 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -20801,13 +20864,13 @@ var options793 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options794 = []Option{
+var options802 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options795 = []Option{
+var options803 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20833,7 +20896,7 @@ var options795 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options796 = []Option{
+var options804 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -20859,7 +20922,7 @@ var options796 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options797 = []Option{
+var options805 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -20876,7 +20939,7 @@ var options797 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options798 = []Option{
+var options806 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -20895,7 +20958,7 @@ var options798 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options799 = []Option{
+var options807 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -20912,20 +20975,20 @@ var options799 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options800 = []Option{
+var options808 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs801 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options800, Special: "kubectl"},
+var subs809 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options808, Special: "kubectl"},
 }
 
-var options802 = []Option{
+var options810 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options803 = []Option{
+var options811 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -20941,7 +21004,7 @@ var options803 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options804 = []Option{
+var options812 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -20962,7 +21025,7 @@ var options804 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options805 = []Option{
+var options813 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -20974,7 +21037,7 @@ var options805 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options806 = []Option{
+var options814 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -20986,7 +21049,7 @@ var options806 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options807 = []Option{
+var options815 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -20996,7 +21059,7 @@ var options807 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options808 = []Option{
+var options816 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -21009,16 +21072,16 @@ var options808 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs809 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options805, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options806, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options806, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options806, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options807, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options808, Special: "kubectl"},
+var subs817 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options813, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options814, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options814, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options814, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options815, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options816, Special: "kubectl"},
 }
 
-var options810 = []Option{
+var options818 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -21055,7 +21118,7 @@ var options810 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options811 = []Option{
+var options819 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -21072,7 +21135,7 @@ var options811 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options812 = []Option{
+var options820 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -21095,7 +21158,7 @@ var options812 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options813 = []Option{
+var options821 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -21110,7 +21173,7 @@ var options813 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options814 = []Option{
+var options822 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -21128,7 +21191,7 @@ var options814 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options815 = []Option{
+var options823 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -21142,7 +21205,7 @@ var options815 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options816 = []Option{
+var options824 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -21156,7 +21219,7 @@ var options816 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options817 = []Option{
+var options825 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -21173,16 +21236,16 @@ var options817 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs818 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options812, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options813, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options814, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options815, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options816, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options817, Special: "kubectl"},
+var subs826 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options820, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options821, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options822, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options823, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options824, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options825, Special: "kubectl"},
 }
 
-var options819 = []Option{
+var options827 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -21195,7 +21258,7 @@ var options819 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options820 = []Option{
+var options828 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -21203,7 +21266,7 @@ var options820 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options821 = []Option{
+var options829 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -21214,17 +21277,17 @@ var options821 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs822 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options820, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options821, Special: "kubectl"},
+var subs830 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options828, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options829, Special: "kubectl"},
 }
 
-var options823 = []Option{
+var options831 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options824 = []Option{
+var options832 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -21240,58 +21303,58 @@ var options824 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs825 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options747, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options748, Special: "kubectl"},
+var subs833 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options755, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options756, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options749, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options750, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs754, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options755, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs757, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs759, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options757, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options758, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs762, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options763, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs765, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs767, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs766, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options767, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options768, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options769, Subs: subs785, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options786, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options787, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options788, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options789, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options790, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options791, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options792, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options793, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options794, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options795, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options796, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options797, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options747, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options798, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options798, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options799, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs801, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options802, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options803, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options804, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs809, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options810, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options811, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs818, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options819, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs822, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options767, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options823, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options824, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs774, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options775, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options776, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options777, Subs: subs793, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options794, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options795, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options796, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options797, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options798, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options799, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options800, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options801, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options802, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options803, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options804, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options805, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options755, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options806, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options806, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options807, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs809, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options810, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options811, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options812, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs817, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options818, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options819, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs826, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options827, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs830, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options775, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options831, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options832, Special: "kubectl"},
 }
 
-var options826 = []Option{
+var options834 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options827 = []Option{
+var options835 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -21308,8 +21371,8 @@ var options827 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs828 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options827},
+var subs836 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options835},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -21320,7 +21383,7 @@ var subs828 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options829 = []Option{
+var options837 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -21354,7 +21417,7 @@ var options829 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options830 = []Option{
+var options838 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -21371,7 +21434,7 @@ var options830 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options831 = []Option{
+var options839 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -21459,7 +21522,7 @@ var options831 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options832 = []Option{
+var options840 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -21480,7 +21543,7 @@ var options832 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options833 = []Option{
+var options841 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -21498,7 +21561,7 @@ var options833 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options834 = []Option{
+var options842 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -21524,7 +21587,7 @@ var options834 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options835 = []Option{
+var options843 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -21533,7 +21596,7 @@ var options835 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options836 = []Option{
+var options844 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -21600,7 +21663,7 @@ var options836 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options837 = []Option{
+var options845 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -21637,7 +21700,7 @@ var options837 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options838 = []Option{
+var options846 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -21694,7 +21757,7 @@ var options838 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options839 = []Option{
+var options847 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -21724,7 +21787,7 @@ var options839 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options840 = []Option{
+var options848 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -21736,7 +21799,7 @@ var options840 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options841 = []Option{
+var options849 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -21778,7 +21841,7 @@ var options841 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options842 = []Option{
+var options850 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -21818,7 +21881,7 @@ var options842 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options843 = []Option{
+var options851 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -21862,7 +21925,7 @@ var options843 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options844 = []Option{
+var options852 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -21873,7 +21936,7 @@ var options844 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options845 = []Option{
+var options853 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -21885,7 +21948,7 @@ var options845 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options846 = []Option{
+var options854 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -21896,14 +21959,14 @@ var options846 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options847 = []Option{
+var options855 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options848 = []Option{
+var options856 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -21918,7 +21981,7 @@ var options848 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options849 = []Option{
+var options857 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -21940,10 +22003,10 @@ var options849 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs850 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options846, Workdir: true},
+var subs858 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options854, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options847, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options855, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -21953,13 +22016,13 @@ var subs850 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options848, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options856, Workdir: true},
 	{Name: "subprojects", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options849, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options857, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options851 = []Option{
+var options859 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -21974,12 +22037,12 @@ var options851 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options852 = []Option{
+var options860 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options853 = []Option{
+var options861 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -21997,48 +22060,48 @@ var options853 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs854 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options852, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options853},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options853},
+var subs862 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options860, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options860, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options860, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options861},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options861},
 }
 
-var options855 = []Option{
+var options863 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -22057,11 +22120,11 @@ var options855 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options856 = []Option{
+var options864 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options857 = []Option{
+var options865 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -22078,7 +22141,7 @@ var options857 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options858 = []Option{
+var options866 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -22093,7 +22156,7 @@ var options858 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options859 = []Option{
+var options867 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -22103,73 +22166,73 @@ var options859 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs860 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
+var subs868 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options867, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options867, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options867, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options859, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options867, Workdir: true},
 }
 
-var subs861 = []Program{
+var subs869 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options856, Workdir: true},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options864, Workdir: true},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options858, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options866, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options858, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options866, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs860, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs860, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs868, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs868, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -22180,16 +22243,16 @@ var subs861 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options857, Workdir: true},
-	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options856, Workdir: true},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options865, Workdir: true},
+	{Name: "x", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options864, Workdir: true},
 }
 
-var options862 = []Option{
+var options870 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -22197,13 +22260,13 @@ var options862 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options863 = []Option{
+var options871 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options864 = []Option{
+var options872 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -22214,7 +22277,7 @@ var options864 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options865 = []Option{
+var options873 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -22264,7 +22327,7 @@ var options865 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options866 = []Option{
+var options874 = []Option{
 	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -22282,7 +22345,7 @@ var options866 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options867 = []Option{
+var options875 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -22298,7 +22361,7 @@ var options867 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options868 = []Option{
+var options876 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -22322,7 +22385,7 @@ var options868 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options869 = []Option{
+var options877 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -22341,7 +22404,7 @@ var options869 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options870 = []Option{
+var options878 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -22391,7 +22454,7 @@ var options870 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options871 = []Option{
+var options879 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -22505,7 +22568,7 @@ var options871 = []Option{
 	{Names: names{"--check-hidden"}},
 }
 
-var options872 = []Option{
+var options880 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -22568,7 +22631,7 @@ var options872 = []Option{
 	{Names: names{"--enable-cleartext-plugin"}},
 }
 
-var options873 = []Option{
+var options881 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -22601,7 +22664,7 @@ var options873 = []Option{
 	{Names: names{"--column-statistics"}, Value: Required},
 }
 
-var options874 = []Option{
+var options882 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -22658,7 +22721,7 @@ var options874 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options875 = []Option{
+var options883 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -22692,14 +22755,14 @@ var options875 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options876 = []Option{
+var options884 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options877 = []Option{
+var options885 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -22715,7 +22778,7 @@ var options877 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options878 = []Option{
+var options886 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -22731,34 +22794,34 @@ var options878 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs879 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options878},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options878},
+var subs887 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options886},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options886},
 }
 
-var options880 = []Option{
+var options888 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -22773,7 +22836,7 @@ var options880 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options881 = []Option{
+var options889 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -22787,7 +22850,7 @@ var options881 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options882 = []Option{
+var options890 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C"}},
@@ -22859,7 +22922,7 @@ var options882 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options883 = []Option{
+var options891 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -23003,7 +23066,7 @@ var options883 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options884 = []Option{
+var options892 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -23016,7 +23079,7 @@ var options884 = []Option{
 	{Names: names{"--test-name-pattern"}, Value: Required},
 	{Names: names{"--test-skip-pattern"}, Value: Required},
 	{Names: names{"--test-only"}},
-	{Names: names{"--test-reporter"}, Value: Required},
+	{Names: names{"--test-reporter"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--test-reporter-destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--test-concurrency"}, Value: Required},
 	{Names: names{"--test-timeout"}, Value: Required},
@@ -23221,7 +23284,7 @@ var options884 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options885 = []Option{
+var options893 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -23248,12 +23311,12 @@ var options885 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options886 = []Option{
+var options894 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options887 = []Option{
+var options895 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -23390,142 +23453,150 @@ var options887 = []Option{
 	{Names: names{"--searchopts"}, Value: Required},
 	{Names: names{"--dangerously-allow-all-scripts"}, Effect: EffUnproven},
 	{Names: names{"--allow-scripts"}, Value: Required},
+	{Names: names{"--onload-script"}, Value: Required, Effect: EffProgram},
 }
 
-var options888 = []Option{
+var options896 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var subs889 = []Program{
-	{Name: "access", Path: names{"publish"}, Workdir: true},
-	{Name: "add", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "add-user", Path: names{"publish"}, Workdir: true},
-	{Name: "adduser", Path: names{"publish"}, Workdir: true},
-	{Name: "audit", Path: names{"ls"}, Workdir: true},
-	{Name: "author", Path: names{"publish"}, Workdir: true},
-	{Name: "bin", Path: names{"ls"}, Workdir: true},
-	{Name: "bugs", Path: names{"ls"}, Workdir: true},
-	{Name: "c", Path: names{"config"}, Workdir: true},
-	{Name: "cache", Path: names{"ls"}, Workdir: true},
-	{Name: "ci", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "cit", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "clean-install", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "clean-install-test", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "completion", Path: names{"ls"}, Workdir: true},
-	{Name: "config", Path: names{"config"}, Workdir: true},
-	{Name: "config-get", Path: names{"ls"}, Workdir: true},
-	{Name: "create", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true},
-	{Name: "ddp", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dedupe", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "deprecate", Path: names{"publish"}, Workdir: true},
-	{Name: "diff", Path: names{"ls"}, Workdir: true},
-	{Name: "dist-tag", Path: names{"publish"}, Workdir: true},
-	{Name: "docs", Path: names{"ls"}, Workdir: true},
-	{Name: "doctor", Path: names{"ls"}, Workdir: true},
-	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options888, Ends: true, Workdir: true},
-	{Name: "explain", Path: names{"ls"}, Workdir: true},
-	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true},
-	{Name: "find", Path: names{"ls"}, Workdir: true},
-	{Name: "find-dupes", Path: names{"ls"}, Workdir: true},
-	{Name: "fund", Path: names{"ls"}, Workdir: true},
-	{Name: "get", Path: names{"ls"}, Workdir: true},
-	{Name: "help", Path: names{"ls"}, Workdir: true},
-	{Name: "help-search", Path: names{"ls"}, Workdir: true},
-	{Name: "hlep", Path: names{"ls"}, Workdir: true},
-	{Name: "home", Path: names{"ls"}, Workdir: true},
-	{Name: "hook", Path: names{"publish"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "ic", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "in", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "info", Path: names{"ls"}, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true},
-	{Name: "innit", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true},
-	{Name: "ins", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "inst", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "insta", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "instal", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "install-ci-test", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "install-clean", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "install-test", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "isnt", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "isnta", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "isntal", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "isntall-clean", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "issues", Path: names{"ls"}, Workdir: true},
-	{Name: "it", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "la", Path: names{"ls"}, Workdir: true},
-	{Name: "link", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "list", Path: names{"ls"}, Workdir: true},
-	{Name: "ll", Path: names{"ls"}, Workdir: true},
-	{Name: "ln", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "login", Path: names{"publish"}, Workdir: true},
-	{Name: "logout", Path: names{"publish"}, Workdir: true},
-	{Name: "ls", Path: names{"ls"}, Workdir: true},
-	{Name: "org", Path: names{"publish"}, Workdir: true},
-	{Name: "outdated", Path: names{"ls"}, Workdir: true},
-	{Name: "owner", Path: names{"publish"}, Workdir: true},
-	{Name: "pack", Path: names{"ls"}, Workdir: true},
-	{Name: "ping", Path: names{"ls"}, Workdir: true},
-	{Name: "pkg", Path: names{"ls"}, Workdir: true},
-	{Name: "prefix", Path: names{"ls"}, Workdir: true},
-	{Name: "profile", Path: names{"publish"}, Workdir: true},
-	{Name: "prune", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "publish", Path: names{"publish"}, Workdir: true},
-	{Name: "query", Path: names{"ls"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "rb", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "rebuild", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "repo", Path: names{"ls"}, Workdir: true},
-	{Name: "restart", Path: names{"run"}, Workdir: true},
-	{Name: "rm", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "root", Path: names{"ls"}, Workdir: true},
-	{Name: "rum", Path: names{"run"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Workdir: true},
-	{Name: "run-script", Path: names{"run"}, Workdir: true},
-	{Name: "s", Path: names{"ls"}, Workdir: true},
-	{Name: "sbom", Path: names{"ls"}, Workdir: true},
-	{Name: "se", Path: names{"ls"}, Workdir: true},
-	{Name: "search", Path: names{"ls"}, Workdir: true},
-	{Name: "set", Path: names{"config"}, Workdir: true},
-	{Name: "show", Path: names{"ls"}, Workdir: true},
-	{Name: "shrinkwrap", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "sit", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "stage", Path: names{"publish"}, Workdir: true},
-	{Name: "star", Path: names{"publish"}, Workdir: true},
-	{Name: "stars", Path: names{"publish"}, Workdir: true},
-	{Name: "start", Path: names{"run"}, Workdir: true},
-	{Name: "stop", Path: names{"run"}, Workdir: true},
-	{Name: "t", Path: names{"run"}, Workdir: true},
-	{Name: "team", Path: names{"publish"}, Workdir: true},
-	{Name: "test", Path: names{"run"}, Workdir: true},
-	{Name: "token", Path: names{"publish"}, Workdir: true},
-	{Name: "trust", Path: names{"publish"}, Workdir: true},
-	{Name: "tst", Path: names{"run"}, Workdir: true},
-	{Name: "udpate", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "un", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "undeprecate", Path: names{"publish"}, Workdir: true},
-	{Name: "uninstall", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "unlink", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "unpublish", Path: names{"publish"}, Workdir: true},
-	{Name: "unstar", Path: names{"publish"}, Workdir: true},
-	{Name: "up", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "urn", Path: names{"run"}, Workdir: true},
-	{Name: "v", Path: names{"ls"}, Workdir: true},
-	{Name: "verison", Path: names{"ls"}, Workdir: true},
-	{Name: "version", Path: names{"ls"}, Workdir: true},
-	{Name: "view", Path: names{"ls"}, Workdir: true},
-	{Name: "whoami", Path: names{"ls"}, Workdir: true},
-	{Name: "why", Path: names{"ls"}, Workdir: true},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options888, Ends: true, Workdir: true},
+var options897 = []Option{
+	{Names: names{"--read-only"}},
+	{Names: names{"--cidr"}, Value: Required},
+	{Names: names{"--auth-type"}, Value: Required},
+	{Names: names{"--scope"}, Value: Required},
 }
 
-var options890 = []Option{
+var subs898 = []Program{
+	{Name: "access", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "add", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "add-user", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "adduser", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "audit", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "author", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "bin", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "bugs", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "c", Path: names{"config"}, Workdir: true, Special: "npm"},
+	{Name: "cache", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "ci", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "cit", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "clean-install", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "clean-install-test", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "completion", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "config", Path: names{"config"}, Workdir: true, Special: "npm"},
+	{Name: "config-get", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "create", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "ddp", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "dedupe", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "deprecate", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "diff", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "dist-tag", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "docs", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "doctor", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options896, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "explain", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "find", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "find-dupes", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "fund", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "get", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "help", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "help-search", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "hlep", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "home", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "hook", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "i", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "ic", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "in", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "info", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "init", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "innit", Operands: Unread, Path: names{"init"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "ins", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "inst", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "insta", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "instal", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "install", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "install-ci-test", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "install-clean", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "install-test", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "isnt", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "isnta", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "isntal", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "isntall-clean", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "issues", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "it", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "la", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "link", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "list", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "ll", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "ln", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "login", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "logout", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "ls", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "org", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "outdated", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "owner", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "pack", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "ping", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "pkg", Path: names{"pkg"}, Workdir: true, Special: "npm"},
+	{Name: "prefix", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "profile", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "prune", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "publish", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "query", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "r", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "rb", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "rebuild", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "remove", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "repo", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "restart", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "rm", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "root", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "rum", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "run", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "run-script", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "s", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "sbom", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "se", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "search", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "set", Path: names{"config"}, Workdir: true, Special: "npm"},
+	{Name: "show", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "shrinkwrap", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "sit", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "stage", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "star", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "stars", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "start", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "stop", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "t", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "team", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "test", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "token", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "trust", Path: names{"token"}, Options: options897, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "tst", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "udpate", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "un", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "undeprecate", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "uninstall", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "unlink", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "unpublish", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "unstar", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
+	{Name: "up", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "update", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "upgrade", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
+	{Name: "urn", Path: names{"run"}, Workdir: true, Special: "npm"},
+	{Name: "v", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "verison", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "version", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "view", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "whoami", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "why", Path: names{"ls"}, Workdir: true, Special: "npm"},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options896, Ends: true, Workdir: true, Special: "npm"},
+}
+
+var options899 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -23541,12 +23612,12 @@ var options890 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options891 = []Option{
+var options900 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options892 = []Option{
+var options901 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -23574,7 +23645,7 @@ var options892 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options893 = []Option{
+var options902 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -23597,7 +23668,7 @@ var options893 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options894 = []Option{
+var options903 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -23605,7 +23676,7 @@ var options894 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options895 = []Option{
+var options904 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -23630,7 +23701,7 @@ var options895 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options896 = []Option{
+var options905 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -23648,7 +23719,7 @@ var options896 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options897 = []Option{
+var options906 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -23671,7 +23742,7 @@ var options897 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options898 = []Option{
+var options907 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -23715,7 +23786,7 @@ var options898 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options899 = []Option{
+var options908 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -23736,7 +23807,7 @@ var options899 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options900 = []Option{
+var options909 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -23757,7 +23828,7 @@ var options900 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options901 = []Option{
+var options910 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -23808,7 +23879,7 @@ var options901 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options902 = []Option{
+var options911 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -23912,73 +23983,73 @@ var options902 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs903 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options901, Shared: [][]Option{options899}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options898, Shared: [][]Option{options899}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options900, Shared: [][]Option{options899}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options902, Shared: [][]Option{options899}},
+var subs912 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options910, Shared: [][]Option{options908}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options910, Shared: [][]Option{options908}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options910, Shared: [][]Option{options908}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options910, Shared: [][]Option{options908}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options907, Shared: [][]Option{options908}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options909, Shared: [][]Option{options908}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options911, Shared: [][]Option{options908}},
 }
 
-var options904 = []Option{
+var options913 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options905 = []Option{
+var options914 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -24077,7 +24148,7 @@ var options905 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options906 = []Option{
+var options915 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -24241,13 +24312,13 @@ var options906 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options907 = []Option{
+var options916 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options908 = []Option{
+var options917 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -24289,13 +24360,13 @@ var options908 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options909 = []Option{
+var options918 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options910 = []Option{
+var options919 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -24307,28 +24378,28 @@ var options910 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options911 = []Option{
+var options920 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options912 = []Option{
+var options921 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options913 = []Option{
+var options922 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options914 = []Option{
+var options923 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options915 = []Option{
+var options924 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -24378,49 +24449,49 @@ var options915 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs916 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options911, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options911, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options912, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options914},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options913, Shared: [][]Option{options910}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options915, Shared: [][]Option{options910}},
+var subs925 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options920, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options920, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options921, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options923},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options922, Shared: [][]Option{options919}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options924, Shared: [][]Option{options919}},
 }
 
-var options917 = []Option{
+var options926 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -24441,7 +24512,7 @@ var options917 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options918 = []Option{
+var options927 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -24470,7 +24541,7 @@ var options918 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options919 = []Option{
+var options928 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -24479,7 +24550,7 @@ var options919 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options920 = []Option{
+var options929 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24513,7 +24584,7 @@ var options920 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options921 = []Option{
+var options930 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -24542,7 +24613,7 @@ var options921 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options922 = []Option{
+var options931 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24569,7 +24640,7 @@ var options922 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options923 = []Option{
+var options932 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -24587,7 +24658,7 @@ var options923 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs924 = []Program{
+var subs933 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -24606,23 +24677,23 @@ var subs924 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options919},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options928},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options920, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options921},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options929, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options930},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options922, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options931, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options923, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options932, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options925 = []Option{
+var options934 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-C"}, Value: Optional},
@@ -24658,7 +24729,7 @@ var options925 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options926 = []Option{
+var options935 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -24736,7 +24807,7 @@ var options926 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options927 = []Option{
+var options936 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -24773,7 +24844,7 @@ var options927 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options928 = []Option{
+var options937 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -24809,7 +24880,7 @@ var options928 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options929 = []Option{
+var options938 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -24861,7 +24932,7 @@ var options929 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options930 = []Option{
+var options939 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -24901,7 +24972,7 @@ var options930 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options931 = []Option{
+var options940 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -24913,7 +24984,7 @@ var options931 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options932 = []Option{
+var options941 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -24942,14 +25013,14 @@ var options932 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options933 = []Option{
+var options942 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var options934 = []Option{
+var options943 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffInput},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffInput},
@@ -25001,7 +25072,7 @@ var options934 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options935 = []Option{
+var options944 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -25023,34 +25094,34 @@ var options935 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options936 = []Option{
+var options945 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs937 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options935},
-	{Name: "check", Path: names{"list"}, Options: options935},
-	{Name: "completion", Path: names{"list"}, Options: options935},
-	{Name: "config", Path: names{"config"}, Options: options933},
-	{Name: "debug", Path: names{"list"}, Options: options935},
-	{Name: "download", Path: names{"install"}, Options: options934, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options935},
-	{Name: "hash", Path: names{"list"}, Options: options935},
-	{Name: "help", Path: names{"list"}, Options: options935},
-	{Name: "index", Path: names{"list"}, Options: options935},
-	{Name: "inspect", Path: names{"list"}, Options: options935},
-	{Name: "install", Path: names{"install"}, Options: options934, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options935},
-	{Name: "search", Path: names{"list"}, Options: options935},
-	{Name: "show", Path: names{"list"}, Options: options935},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options936},
-	{Name: "wheel", Path: names{"install"}, Options: options934, Named: true},
+var subs946 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options944},
+	{Name: "check", Path: names{"list"}, Options: options944},
+	{Name: "completion", Path: names{"list"}, Options: options944},
+	{Name: "config", Path: names{"config"}, Options: options942},
+	{Name: "debug", Path: names{"list"}, Options: options944},
+	{Name: "download", Path: names{"install"}, Options: options943, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options944},
+	{Name: "hash", Path: names{"list"}, Options: options944},
+	{Name: "help", Path: names{"list"}, Options: options944},
+	{Name: "index", Path: names{"list"}, Options: options944},
+	{Name: "inspect", Path: names{"list"}, Options: options944},
+	{Name: "install", Path: names{"install"}, Options: options943, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options944},
+	{Name: "search", Path: names{"list"}, Options: options944},
+	{Name: "show", Path: names{"list"}, Options: options944},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options945},
+	{Name: "wheel", Path: names{"install"}, Options: options943, Named: true},
 }
 
-var options938 = []Option{
+var options947 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -25058,7 +25129,7 @@ var options938 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options939 = []Option{
+var options948 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -25069,13 +25140,13 @@ var options939 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options940 = []Option{
+var options949 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options941 = []Option{
+var options950 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -25090,31 +25161,31 @@ var options941 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs942 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options940},
-	{Name: "ensurepath", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options940},
-	{Name: "help", Path: names{"list"}, Options: options940},
-	{Name: "inject", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options940},
-	{Name: "pin", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options941, Ends: true},
+var subs951 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options949},
+	{Name: "ensurepath", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options949},
+	{Name: "help", Path: names{"list"}, Options: options949},
+	{Name: "inject", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options949},
+	{Name: "pin", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options950, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options939, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options939, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options948, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options948, Named: true},
 }
 
-var options943 = []Option{
+var options952 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -25122,7 +25193,7 @@ var options943 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options944 = []Option{
+var options953 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -25164,7 +25235,7 @@ var options944 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options945 = []Option{
+var options954 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -25176,7 +25247,7 @@ var options945 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options946 = []Option{
+var options955 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -25216,28 +25287,28 @@ var options946 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs947 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options946, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options945, Workdir: true},
+var subs956 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options955, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options954, Workdir: true},
 }
 
-var options948 = []Option{
+var options957 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
@@ -25332,108 +25403,114 @@ var options948 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options949 = []Option{
+var options958 = []Option{
+	{Names: names{"-g", "--global"}},
+	{Names: names{"--location"}, Value: Required},
+	{Names: names{"--json"}},
+}
+
+var options959 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options950 = []Option{
+var options960 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options951 = []Option{
+var options961 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs952 = []Program{
-	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "c", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options949, Ends: true, Workdir: true},
-	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options950, Ends: true, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "install-test", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "it", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "la", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "licenses", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "link", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options951, Ends: true, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "patch-remove", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "ping", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "rb", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "restart", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "root", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "run-script", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "set", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "stop", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "store", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "t", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "tst", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "un", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "unlink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "view", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "whoami", Style: Exact, Path: names{"list"}, Workdir: true},
-	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true},
+var subs962 = []Program{
+	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Options: options958, Workdir: true, Special: "npm"},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options958, Workdir: true, Special: "npm"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options959, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options960, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options958, Workdir: true, Special: "npm"},
+	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "info", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "init", Style: Exact, Path: names{"init"}, Workdir: true, Special: "runner"},
+	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "install-test", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "it", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "la", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "licenses", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "link", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "list", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options961, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "patch-remove", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "ping", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "rb", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "restart", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "rm", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "root", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "run-script", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
+	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options958, Workdir: true, Special: "npm"},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "stop", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "store", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "t", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "tst", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "un", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "unlink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "update", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "view", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "whoami", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
+	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var options953 = []Option{
+var options963 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options954 = []Option{
+var options964 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -25453,7 +25530,7 @@ var options954 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options955 = []Option{
+var options965 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -25463,7 +25540,7 @@ var options955 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options956 = []Option{
+var options966 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -25502,7 +25579,7 @@ var options956 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options957 = []Option{
+var options967 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -25522,66 +25599,66 @@ var options957 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs958 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options955, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+var subs968 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options965, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options957, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options956, Workdir: true, Named: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "shell", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options967, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options966, Workdir: true, Named: true},
 }
 
-var options959 = []Option{
+var options969 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options960 = []Option{
+var options970 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -25609,14 +25686,14 @@ var options960 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options961 = []Option{
+var options971 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options962 = []Option{
+var options972 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -25630,7 +25707,7 @@ var options962 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs963 = []Program{
+var subs973 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -25642,7 +25719,7 @@ var subs963 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options962, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options972, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -25650,7 +25727,7 @@ var subs963 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options964 = []Option{
+var options974 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -25704,7 +25781,7 @@ var options964 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options965 = []Option{
+var options975 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -25731,15 +25808,15 @@ var options965 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options966 = []Option{
+var options976 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options967 = []Option{
+var options977 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options968 = []Option{
+var options978 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -25765,7 +25842,7 @@ var options968 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options969 = []Option{
+var options979 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -25800,12 +25877,12 @@ var options969 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options970 = []Option{
+var options980 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options971 = []Option{
+var options981 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -25869,7 +25946,7 @@ var options971 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options972 = []Option{
+var options982 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -25907,7 +25984,7 @@ var options972 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options973 = []Option{
+var options983 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -25926,7 +26003,7 @@ var options973 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options974 = []Option{
+var options984 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -25971,7 +26048,7 @@ var options974 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options975 = []Option{
+var options985 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -25982,7 +26059,7 @@ var options975 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options976 = []Option{
+var options986 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -25991,30 +26068,30 @@ var options976 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs977 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options975},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options975},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options975},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options975},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options976},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options976},
+var subs987 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options985},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options985},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options985},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options985},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options986},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options986},
 }
 
-var options978 = []Option{
+var options988 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options979 = []Option{
+var options989 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -26027,17 +26104,17 @@ var options979 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs980 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options978, Shared: [][]Option{options910}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options979, Shared: [][]Option{options910}},
+var subs990 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options988, Shared: [][]Option{options919}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options988, Shared: [][]Option{options919}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options989, Shared: [][]Option{options919}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options989, Shared: [][]Option{options919}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options989, Shared: [][]Option{options919}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options988, Shared: [][]Option{options919}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options989, Shared: [][]Option{options919}},
 }
 
-var options981 = []Option{
+var options991 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -26056,13 +26133,13 @@ var options981 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options982 = []Option{
+var options992 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options983 = []Option{
+var options993 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -26080,7 +26157,7 @@ var options983 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options984 = []Option{
+var options994 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -26267,7 +26344,7 @@ var options984 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options985 = []Option{
+var options995 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -26299,20 +26376,20 @@ var options985 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options986 = []Option{
+var options996 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs987 = []Program{
+var subs997 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options986, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options996, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options988 = []Option{
+var options998 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -26323,14 +26400,14 @@ var options988 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options989 = []Option{
+var options999 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options990 = []Option{
+var options1000 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -26393,56 +26470,56 @@ var options990 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs991 = []Program{
+var subs1001 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs987},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options989, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options990, Shared: [][]Option{options910}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options988, Shared: [][]Option{options910}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs997},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options999, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options999, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options999, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1000, Shared: [][]Option{options919}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options998, Shared: [][]Option{options919}},
 }
 
-var options992 = []Option{
+var options1002 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -26459,26 +26536,26 @@ var options992 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options993 = []Option{
+var options1003 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options994 = []Option{
+var options1004 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs995 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options993, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options994, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options994, Workdir: true},
+var subs1005 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options1003, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1003, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options1003, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1003, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1004, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1004, Workdir: true},
 }
 
-var options996 = []Option{
+var options1006 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -26513,7 +26590,7 @@ var options996 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options997 = []Option{
+var options1007 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -26523,7 +26600,7 @@ var options997 = []Option{
 	{Names: names{"--password-command"}, Value: Required, Effect: EffRun},
 }
 
-var options998 = []Option{
+var options1008 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -26538,7 +26615,7 @@ var options998 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options999 = []Option{
+var options1009 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -26549,7 +26626,7 @@ var options999 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1000 = []Option{
+var options1010 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -26562,7 +26639,7 @@ var options1000 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1001 = []Option{
+var options1011 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -26624,7 +26701,7 @@ var options1001 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1002 = []Option{
+var options1012 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -26772,7 +26849,7 @@ var options1002 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1003 = []Option{
+var options1013 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -26792,7 +26869,7 @@ var options1003 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1004 = []Option{
+var options1014 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -26830,7 +26907,7 @@ var options1004 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1005 = []Option{
+var options1015 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -26843,13 +26920,13 @@ var options1005 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1006 = []Option{
+var options1016 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1007 = []Option{
+var options1017 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -26888,7 +26965,7 @@ var options1007 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1008 = []Option{
+var options1018 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -27062,7 +27139,7 @@ var options1008 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1009 = []Option{
+var options1019 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -27111,7 +27188,7 @@ var options1009 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1010 = []Option{
+var options1020 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -27158,7 +27235,7 @@ var options1010 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options1011 = []Option{
+var options1021 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -27182,7 +27259,7 @@ var options1011 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1012 = []Option{
+var options1022 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -27214,7 +27291,7 @@ var options1012 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1013 = []Option{
+var options1023 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -27222,28 +27299,28 @@ var options1013 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1014 = []Option{
+var options1024 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1015 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1012, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1013, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1014, Workdir: true},
+var subs1025 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1022, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1023, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1024, Workdir: true},
 }
 
-var options1016 = []Option{
+var options1026 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -27264,7 +27341,7 @@ var options1016 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1017 = []Option{
+var options1027 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -27272,7 +27349,7 @@ var options1017 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1018 = []Option{
+var options1028 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -27288,7 +27365,7 @@ var options1018 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1019 = []Option{
+var options1029 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -27325,7 +27402,7 @@ var options1019 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1020 = []Option{
+var options1030 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -27346,7 +27423,7 @@ var options1020 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1021 = []Option{
+var options1031 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -27354,17 +27431,17 @@ var options1021 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1022 = []Option{
+var options1032 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1023 = []Option{
+var options1033 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1024 = []Option{
+var options1034 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -27374,28 +27451,28 @@ var options1024 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1025 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1022, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1023},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1024},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1023},
+var subs1035 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1032, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1033},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1034},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1033},
 }
 
-var options1026 = []Option{
+var options1036 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -27410,7 +27487,7 @@ var options1026 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options1027 = []Option{
+var options1037 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -27436,7 +27513,7 @@ var options1027 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1028 = []Option{
+var options1038 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -27477,7 +27554,7 @@ var options1028 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options1029 = []Option{
+var options1039 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -27496,7 +27573,7 @@ var options1029 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1030 = []Option{
+var options1040 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -27512,7 +27589,7 @@ var options1030 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1031 = []Option{
+var options1041 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -27534,7 +27611,7 @@ var options1031 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1032 = []Option{
+var options1042 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -27551,14 +27628,14 @@ var options1032 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options1033 = []Option{
+var options1043 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options1034 = []Option{
+var options1044 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -27584,42 +27661,42 @@ var options1034 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1035 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options832}, Ends: true},
+var subs1045 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options840}, Ends: true},
 }
 
-var options1036 = []Option{
+var options1046 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1037 = []Option{
+var options1047 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -27649,7 +27726,7 @@ var options1037 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1038 = []Option{
+var options1048 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -27657,7 +27734,7 @@ var options1038 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1039 = []Option{
+var options1049 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -27685,7 +27762,7 @@ var options1039 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1040 = []Option{
+var options1050 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -27705,7 +27782,7 @@ var options1040 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1041 = []Option{
+var options1051 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -27728,7 +27805,7 @@ var options1041 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options1042 = []Option{
+var options1052 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -27736,7 +27813,7 @@ var options1042 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1043 = []Option{
+var options1053 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -27748,7 +27825,7 @@ var options1043 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1044 = []Option{
+var options1054 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -27758,7 +27835,7 @@ var options1044 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1045 = []Option{
+var options1055 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -27791,7 +27868,7 @@ var options1045 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1046 = []Option{
+var options1056 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -27805,7 +27882,7 @@ var options1046 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1047 = []Option{
+var options1057 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -27844,7 +27921,7 @@ var options1047 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1048 = []Option{
+var options1058 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -27863,7 +27940,7 @@ var options1048 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options1049 = []Option{
+var options1059 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -27915,7 +27992,7 @@ var options1049 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options1050 = []Option{
+var options1060 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -27968,7 +28045,7 @@ var options1050 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1051 = []Option{
+var options1061 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -28016,7 +28093,7 @@ var options1051 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1052 = []Option{
+var options1062 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -28039,7 +28116,7 @@ var options1052 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1053 = []Option{
+var options1063 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -28052,7 +28129,7 @@ var options1053 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1054 = []Option{
+var options1064 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -28065,7 +28142,7 @@ var options1054 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1055 = []Option{
+var options1065 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -28111,7 +28188,7 @@ var options1055 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1056 = []Option{
+var options1066 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -28126,7 +28203,7 @@ var options1056 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1057 = []Option{
+var options1067 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -28137,7 +28214,7 @@ var options1057 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1058 = []Option{
+var options1068 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -28173,7 +28250,7 @@ var options1058 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1059 = []Option{
+var options1069 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -28188,7 +28265,7 @@ var options1059 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1060 = []Option{
+var options1070 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -28196,7 +28273,7 @@ var options1060 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1061 = []Option{
+var options1071 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -28268,7 +28345,7 @@ var options1061 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1062 = []Option{
+var options1072 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -28285,13 +28362,13 @@ var options1062 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1063 = []Option{
+var options1073 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1064 = []Option{
+var options1074 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -28306,7 +28383,7 @@ var options1064 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1065 = []Option{
+var options1075 = []Option{
 	{Names: names{"-A", "--askpass"}},
 	{Names: names{"-B", "--bell"}},
 	{Names: names{"-b", "--background"}},
@@ -28339,7 +28416,7 @@ var options1065 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1066 = []Option{
+var options1076 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 	{Names: names{"-g", "--group"}, Value: Required},
 	{Names: names{"-A"}},
@@ -28375,7 +28452,7 @@ var options1066 = []Option{
 	{Names: names{"-v", "--validate"}},
 }
 
-var options1067 = []Option{
+var options1077 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-version", "--version"}, Effect: EffPattern},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -28390,7 +28467,7 @@ var options1067 = []Option{
 	{Names: names{"-Onone"}},
 }
 
-var options1068 = []Option{
+var options1078 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"--package-path"}, Value: Required, Effect: EffDir},
 	{Names: names{"--scratch-path", "--build-path"}, Value: Required, Effect: EffWrite},
@@ -28421,22 +28498,22 @@ var options1068 = []Option{
 	{Names: names{"--sanitize"}, Value: Required},
 }
 
-var subs1069 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1068, Workdir: true},
+var subs1079 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "experimental-sdk", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "package", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "repl", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "sdk", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"build"}, Options: options1078, Workdir: true},
 }
 
-var options1070 = []Option{
+var options1080 = []Option{
 	{Names: names{"-d", "--data"}},
 	{Names: names{"-f", "--file-system"}},
 }
 
-var options1071 = []Option{
+var options1081 = []Option{
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"--state"}, Value: Required},
 	{Names: names{"-p", "--property"}, Value: Required},
@@ -28504,7 +28581,7 @@ var options1071 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var subs1072 = []Program{
+var subs1082 = []Program{
 	{Name: "add-requires", Path: names{"start"}},
 	{Name: "add-wants", Path: names{"start"}},
 	{Name: "bind", Path: names{"start"}},
@@ -28580,7 +28657,7 @@ var subs1072 = []Program{
 	{Name: "whoami", Path: names{"status"}},
 }
 
-var options1073 = []Option{
+var options1083 = []Option{
 	{Names: names{"--no-pager"}},
 	{Names: names{"--no-legend"}},
 	{Names: names{"--what"}, Value: Required},
@@ -28592,7 +28669,7 @@ var options1073 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1074 = []Option{
+var options1084 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--scope"}},
 	{Names: names{"-u", "--unit"}, Value: Required},
@@ -28635,13 +28712,13 @@ var options1074 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1075 = []Option{
+var options1085 = []Option{
 	{Names: names{"-b", "--before"}},
 	{Names: names{"-r", "--regex"}},
 	{Names: names{"-s", "--separator"}, Value: Required},
 }
 
-var options1076 = []Option{
+var options1086 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"--follow"}, Value: Optional},
 	{Names: names{"-n", "--lines"}, Value: Required},
@@ -28661,7 +28738,7 @@ var options1076 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1077 = []Option{
+var options1087 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -28829,7 +28906,7 @@ var options1077 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options1078 = []Option{
+var options1088 = []Option{
 	{Names: names{"-c", "--color"}},
 	{Names: names{"-C", "--concurrency"}, Value: Required},
 	{Names: names{"-d", "--dir"}, Value: Required, Effect: EffDir},
@@ -28864,7 +28941,7 @@ var options1078 = []Option{
 	{Names: names{"--download"}},
 }
 
-var options1079 = []Option{
+var options1089 = []Option{
 	{Names: names{"-a", "--all-tasks"}},
 	{Names: names{"-c", "--cpu-list"}},
 	{Names: names{"-p", "--pid"}},
@@ -28872,7 +28949,7 @@ var options1079 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1080 = []Option{
+var options1090 = []Option{
 	{Names: names{"-A"}},
 	{Names: names{"-b"}},
 	{Names: names{"-B", "--buffer-size"}, Value: Required},
@@ -28939,14 +29016,14 @@ var options1080 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1081 = []Option{
+var options1091 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1082 = []Option{
+var options1092 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-8"}},
@@ -28963,7 +29040,7 @@ var options1082 = []Option{
 	{Names: names{"-r"}},
 }
 
-var options1083 = []Option{
+var options1093 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -28974,7 +29051,7 @@ var options1083 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1084 = []Option{
+var options1094 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -28983,7 +29060,7 @@ var options1084 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1085 = []Option{
+var options1095 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -29003,7 +29080,7 @@ var options1085 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1086 = []Option{
+var options1096 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -29034,7 +29111,7 @@ var options1086 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1087 = []Option{
+var options1097 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -29052,38 +29129,38 @@ var options1087 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1088 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1084, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1085, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1086, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1087, Workdir: true},
+var subs1098 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1094, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1095, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1096, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1097, Workdir: true},
 }
 
-var options1089 = []Option{
+var options1099 = []Option{
 	{Names: names{"-n", "--number"}, Value: Required},
 	{Names: names{"-r", "--repeat"}, Value: Required},
 	{Names: names{"-s", "--setup"}, Value: Required, Effect: EffCode},
@@ -29093,7 +29170,7 @@ var options1089 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1090 = []Option{
+var options1100 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -29103,7 +29180,7 @@ var options1090 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1091 = []Option{
+var options1101 = []Option{
 	{Names: names{"-2"}},
 	{Names: names{"-C"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
@@ -29120,7 +29197,7 @@ var options1091 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1092 = []Option{
+var options1102 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-d"}},
@@ -29148,78 +29225,78 @@ var options1092 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs1093 = []Program{
-	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
+var subs1103 = []Program{
+	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "bind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "bind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "break-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "capture-pane", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "capturep", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "choose-client", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "choose-tree", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "command-prompt", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "confirm-before", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "copy-mode", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "detach", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "detach-client", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "display", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "display-menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "display-message", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "display-popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "has", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "has-session", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "if", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "if-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "info", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "join-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "kill-pane", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "kill-server", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "kill-session", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "kill-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "killp", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "killw", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "last-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "link-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "list-buffers", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-clients", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-commands", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-keys", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-panes", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-sessions", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "list-windows", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "load-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "loadb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "ls", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lsb", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lsc", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lscm", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lsk", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lsp", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "lsw", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "menu", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "move-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-session", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "new-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "neww", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "next", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "next-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "paste-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pasteb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipe-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "pipep", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "popup", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "prev", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "previous-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "rename", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "rename-session", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "rename-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "renamew", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "resize-pane", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "resize-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "resizep", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "respawn-pane", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawn-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "respawnp", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -29228,13 +29305,13 @@ var subs1093 = []Program{
 	{Name: "run-shell", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "save-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "saveb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "select-pane", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "select-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "selectp", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "selectw", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "send", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "send-keys", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "server-info", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "set", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-buffer", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "set-environment", Style: POSIX, Operands: Code, Path: names{"new-session"}},
@@ -29243,29 +29320,29 @@ var subs1093 = []Program{
 	{Name: "setb", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "split-window", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "splitw", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "start-server", Style: POSIX, Operands: Code, Path: names{"new-session"}},
-	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1092},
-	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1092},
+	{Name: "swap-pane", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "swap-window", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "switch-client", Style: POSIX, Path: names{"ls"}, Options: options1102},
+	{Name: "switchc", Style: POSIX, Path: names{"ls"}, Options: options1102},
 	{Name: "unbind", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "unbind-key", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}},
 }
 
-var options1094 = []Option{
+var options1104 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -29274,7 +29351,7 @@ var options1094 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1095 = []Option{
+var options1105 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -29316,7 +29393,7 @@ var options1095 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1096 = []Option{
+var options1106 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -29329,7 +29406,7 @@ var options1096 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1097 = []Option{
+var options1107 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -29365,14 +29442,14 @@ var options1097 = []Option{
 	{Names: names{"-k", "--labels"}},
 }
 
-var options1098 = []Option{
+var options1108 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1099 = []Option{
+var options1109 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -29401,13 +29478,13 @@ var options1099 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1100 = []Option{
+var options1110 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1101 = []Option{
+var options1111 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -29474,20 +29551,20 @@ var options1101 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1102 = []Option{
+var options1112 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1103 = []Option{
+var options1113 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-?"}},
 	{Names: names{"--init"}},
-	{Names: names{"-p", "--project"}, Value: Required, Effect: EffInput},
+	{Names: names{"-p", "--project"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--noEmit"}},
 	{Names: names{"--watch", "-w"}},
 	{Names: names{"-v", "--version"}},
@@ -29553,11 +29630,11 @@ var options1103 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1104 = []Option{
+var options1114 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options1105 = []Option{
+var options1115 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -29571,7 +29648,7 @@ var options1105 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options1106 = []Option{
+var options1116 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -29598,16 +29675,16 @@ var options1106 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1107 = []Option{
+var options1117 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1108 = []Option{
+var options1118 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1109 = []Option{
+var options1119 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -29619,7 +29696,7 @@ var options1109 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1110 = []Option{
+var options1120 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -29635,7 +29712,7 @@ var options1110 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options1111 = []Option{
+var options1121 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -29650,13 +29727,13 @@ var options1111 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1112 = []Option{
+var options1122 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1113 = []Option{
+var options1123 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -29698,7 +29775,7 @@ var options1113 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1114 = []Option{
+var options1124 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -29747,14 +29824,14 @@ var options1114 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1115 = []Option{
+var options1125 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1116 = []Option{
+var options1126 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -29829,7 +29906,7 @@ var options1116 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1117 = []Option{
+var options1127 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -29846,7 +29923,7 @@ var options1117 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1118 = []Option{
+var options1128 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -29859,7 +29936,7 @@ var options1118 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1119 = []Option{
+var options1129 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -29869,7 +29946,7 @@ var options1119 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1120 = []Option{
+var options1130 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -29883,7 +29960,7 @@ var options1120 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1121 = []Option{
+var options1131 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffInput},
 	{Names: names{"-e", "--editable"}, Value: Required},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
@@ -29904,7 +29981,7 @@ var options1121 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1122 = []Option{
+var options1132 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -29917,19 +29994,19 @@ var options1122 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1123 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1120, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1121, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1121, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1122, Workdir: true},
+var subs1133 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1130, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"pip", "install"}, Options: options1131, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"pip", "install"}, Options: options1131, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1132, Workdir: true},
 }
 
-var options1124 = []Option{
+var options1134 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -29943,7 +30020,7 @@ var options1124 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1125 = []Option{
+var options1135 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -29953,7 +30030,7 @@ var options1125 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1126 = []Option{
+var options1136 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -29967,7 +30044,7 @@ var options1126 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1127 = []Option{
+var options1137 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -29978,7 +30055,7 @@ var options1127 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1128 = []Option{
+var options1138 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -29988,17 +30065,17 @@ var options1128 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1129 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1128, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1127, Workdir: true, Named: true},
+var subs1139 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1138, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1137, Workdir: true, Named: true},
 }
 
-var options1130 = []Option{
+var options1140 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -30009,34 +30086,34 @@ var options1130 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1131 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1117, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+var subs1141 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1118, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options1128, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1119, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1123, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1124, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1129, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1134, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1134, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1134, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1133, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Options: options1134, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1117, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1125, Ends: true, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1129, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1130, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1126, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1127, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1135, Ends: true, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1139, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1140, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1136, Workdir: true},
 }
 
-var options1132 = []Option{
+var options1142 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -30062,7 +30139,7 @@ var options1132 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1133 = []Option{
+var options1143 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -30228,7 +30305,7 @@ var options1133 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1134 = []Option{
+var options1144 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -30241,7 +30318,7 @@ var options1134 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1135 = []Option{
+var options1145 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -30309,7 +30386,7 @@ var options1135 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options1136 = []Option{
+var options1146 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -30349,7 +30426,48 @@ var options1136 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1137 = []Option{
+var options1147 = []Option{
+	{Names: names{"--host"}, Value: Optional},
+	{Names: names{"--port"}, Value: Required},
+	{Names: names{"--open"}, Value: Optional},
+	{Names: names{"--cors"}},
+	{Names: names{"--strictPort"}},
+	{Names: names{"--force"}},
+	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--base"}, Value: Required},
+	{Names: names{"-l", "--logLevel"}, Value: Required},
+	{Names: names{"--clearScreen"}},
+	{Names: names{"--configLoader"}, Value: Required},
+	{Names: names{"--profile"}},
+	{Names: names{"-d", "--debug"}, Value: Optional},
+	{Names: names{"-f", "--filter"}, Value: Required},
+	{Names: names{"-m", "--mode"}, Value: Required},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"--outDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--assetsDir"}, Value: Required},
+	{Names: names{"--assetsInlineLimit"}, Value: Required},
+	{Names: names{"--ssr"}, Value: Optional, Effect: EffLoad},
+	{Names: names{"--sourcemap"}, Value: Optional},
+	{Names: names{"--minify"}, Value: Optional},
+	{Names: names{"--manifest"}, Value: Optional},
+	{Names: names{"--ssrManifest"}, Value: Optional},
+	{Names: names{"--emptyOutDir"}},
+	{Names: names{"-w", "--watch"}},
+	{Names: names{"--app"}},
+	{Names: names{"--experimentalBundle"}},
+}
+
+var subs1148 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
+	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
+	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
+	{Name: "preview", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
+	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
+}
+
+var options1149 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -30410,7 +30528,7 @@ var options1137 = []Option{
 	{Names: names{"--clearScreen"}},
 	{Names: names{"--configLoader"}, Value: Required},
 	{Names: names{"--standalone"}},
-	{Names: names{"--mergeReports"}, Value: Optional, Effect: EffInput},
+	{Names: names{"--mergeReports"}, Value: Optional, Effect: EffLoad},
 	{Names: names{"--related"}},
 	{Names: names{"--staged"}},
 	{Names: names{"--no-coverage"}},
@@ -30428,9 +30546,21 @@ var options1137 = []Option{
 	{Names: names{"--api.host"}, Value: Required},
 	{Names: names{"--json"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--no-watch"}},
+	{Names: names{"--runner"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--outputFile.json", "--outputFile.junit", "--outputFile.html", "--outputFile.blob", "--outputJson"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--coverage.customProviderModule"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--coverage.htmlDir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--browser.provider"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"--sequence.sequencer"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--typecheck.checker"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--typecheck.tsconfig"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--workspace"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--compare"}, Value: Required, Effect: EffLoad},
+	{Names: names{"--snapshotSerializers"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1138 = []Program{
+var subs1150 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -30440,7 +30570,7 @@ var subs1138 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1139 = []Option{
+var options1151 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -30450,13 +30580,13 @@ var options1139 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1140 = []Option{
+var options1152 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1141 = []Option{
+var options1153 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -30475,7 +30605,7 @@ var options1141 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1142 = []Option{
+var options1154 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -30524,7 +30654,7 @@ var options1142 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1143 = []Option{
+var options1155 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -30534,7 +30664,7 @@ var options1143 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1144 = []Option{
+var options1156 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -30563,7 +30693,7 @@ var options1144 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1145 = []Option{
+var options1157 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -30607,7 +30737,7 @@ var options1145 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1146 = []Option{
+var options1158 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -30770,7 +30900,7 @@ var options1146 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1147 = []Option{
+var options1159 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -30794,7 +30924,7 @@ var options1147 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1148 = []Option{
+var options1160 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -30814,7 +30944,7 @@ var options1148 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1149 = []Option{
+var options1161 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -30846,7 +30976,7 @@ var options1149 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1150 = []Option{
+var options1162 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -30873,7 +31003,7 @@ var options1150 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1151 = []Option{
+var options1163 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -30920,7 +31050,7 @@ var options1151 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1152 = []Option{
+var options1164 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -30936,7 +31066,7 @@ var options1152 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1153 = []Option{
+var options1165 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -30997,7 +31127,7 @@ var options1153 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1154 = []Option{
+var options1166 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -31009,7 +31139,7 @@ var options1154 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1155 = []Option{
+var options1167 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -31032,7 +31162,7 @@ var options1155 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1156 = []Option{
+var options1168 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -31081,7 +31211,7 @@ var options1156 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1157 = []Option{
+var options1169 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -31156,18 +31286,29 @@ var options1157 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1158 = []Option{
+var options1170 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1159 = []Option{
+var options1171 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1160 = []Option{
+var options1172 = []Option{
+	{Names: names{"--new-version"}, Value: Required},
+	{Names: names{"--major"}},
+	{Names: names{"--minor"}},
+	{Names: names{"--patch"}},
+	{Names: names{"--no-git-tag-version"}},
+	{Names: names{"-d", "--deferred"}},
+	{Names: names{"-i", "--immediate"}},
+	{Names: names{"--prerelease"}},
+}
+
+var options1173 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -31184,73 +31325,73 @@ var options1160 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1161 = []Program{
-	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1160, Ends: true, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true},
+var subs1174 = []Program{
+	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1173, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
+	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
+	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1162 = []Program{
-	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "bin", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1158, Ends: true, Workdir: true},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "help", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "licenses", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "link", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1159, Ends: true, Workdir: true},
-	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "policies", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "set", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "stage", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "team", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "unplug", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "versions", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true},
-	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1161, Workdir: true},
+var subs1175 = []Program{
+	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "bin", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "check", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1170, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "help", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "import", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "info", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "licenses", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1171, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "patch-commit", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "policies", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "prune", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "rebuild", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "run", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "search", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "set", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "stage", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "team", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "test", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "unlink", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "unplug", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1172, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1172, Workdir: true, Special: "runner"},
+	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
+	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1174, Workdir: true, Special: "runner"},
 }
 
-var options1163 = []Option{
+var options1176 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -31292,7 +31433,7 @@ var options1163 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1164 = []Option{
+var options1177 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -31339,7 +31480,7 @@ var options1164 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1165 = []Option{
+var options1178 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -31356,7 +31497,7 @@ var options1165 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1166 = []Option{
+var options1179 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -31385,11 +31526,11 @@ var options1166 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1167 = []Program{
+var subs1180 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1168 = []Option{
+var options1181 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -31496,7 +31637,7 @@ var options1168 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1169 = []Option{
+var options1182 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -31516,7 +31657,7 @@ var options1169 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1170 = []Option{
+var options1183 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},

@@ -1,0 +1,100 @@
+package shell
+
+import "strings"
+
+// npm: some settings are commands, and a script that npm pkg set writes is what
+// npm test runs from then on (npm-config(7), npm-pkg(1)).
+func (e *effector) npm() {
+	if len(e.scan.Path) == 0 {
+		return
+	}
+	rest := e.operandWords(0)
+	switch verb := e.words[e.subcommandAt()].Text; e.scan.Path[0] {
+	case "config":
+		if verb != "set" && verb != "get" && len(rest) > 0 {
+			verb, rest = rest[0].Text, rest[1:]
+		}
+		e.npmSetting(verb, rest)
+	case "pkg":
+		if len(rest) > 0 && rest[0].Text != "get" {
+			e.write(Word{Text: "package.json"}, NeedCover, false, "npm pkg "+show(&rest[0]))
+		}
+	}
+}
+
+// npmSetting reads npm config VERB KEY VALUE, or KEY=VALUE.
+func (e *effector) npmSetting(verb string, rest []Word) {
+	switch verb {
+	case "edit":
+		e.apartLate("npm config edit opens an editor")
+	case "set", "delete", "rm", "fix":
+		e.write(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, false, "settings of npm")
+	}
+	if verb != "set" {
+		return
+	}
+	for i := range rest {
+		key, _, pair := strings.Cut(rest[i].Text, "=")
+		if pair || i == 0 {
+			key = key[strings.LastIndexByte(key, ':')+1:]
+			if npmCommands[key] || rest[i].holeAt(0) {
+				e.odd("the npm setting "+key+" names a program, or where packages come from", "leave the setting to a person")
+			}
+		}
+	}
+}
+
+// npmCommands are the settings of npm and pnpm that name a program, code that is
+// loaded, or where packages come from.
+var npmCommands = set(
+	"script-shell", "shell", "editor", "viewer", "browser", "git", "node-gyp", "python", "node-options", "init-module",
+	"init.module", "onload-script", "registry", "proxy", "https-proxy", "http-proxy", "prefix", "cache", "globalconfig",
+	"userconfig", "ignore-scripts", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
+)
+
+// runner: a name that is no subcommand of pnpm, yarn or bun is a script of the
+// package, a program of its dependencies, or (pnpm NAME, bun run NAME) any program
+// on PATH (pnpm.io/pnpm-cli, bun.sh/docs/cli/run). Ask and deny rules see it as a
+// program; one that the catalogue knows, and that is no tool of such packages,
+// needs cover of its own.
+func (e *effector) runner() {
+	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
+	if len(e.operands) == 0 || e.pattern || len(e.scan.Path) > 0 && !run {
+		return
+	}
+	at := e.operands[0]
+	name := &e.words[at]
+	if !name.Known() || strings.ContainsAny(name.Text, "/.") {
+		return
+	}
+	if builtin(name.Text) != nil && !packaged[name.Text] && (run || e.prog.Name == "pnpm") {
+		e.runWords(at)
+		return
+	}
+	e.part(e.words[at:], at)
+}
+
+// packaged are the programs that packages bring along, and the names of scripts
+// that programs have as well.
+var packaged = set(
+	"tsc", "vue-tsc", "tsgo", "eslint", "prettier", "biome", "oxlint", "stylelint", "jest", "vitest", "mocha", "ava", "nyc", "c8",
+	"playwright", "cypress", "storybook", "vite", "webpack", "rollup", "esbuild", "swc", "babel", "tsup", "next", "nuxt", "nuxi",
+	"astro", "remix", "gatsby", "ng", "nest", "expo", "wrangler", "prisma", "drizzle-kit", "turbo", "nx", "lerna", "changeset",
+	"tsx", "ts-node", "nodemon", "concurrently", "npm-run-all", "run-s", "run-p", "rimraf", "knip", "husky", "lint-staged",
+	"commitlint", "typedoc", "tailwindcss", "postcss", "sass", "svelte-check", "serve", "http-server", "cdk", "sst", "vercel",
+	"test", "watch", "time", "start", "build", "dev", "lint", "format", "fmt", "check", "clean", "deploy", "release", "docs", "sync",
+	"generate", "migrate", "preview", "install", "type", "types", "export", "import", "update", "setup", "e2e", "bench", "verify", "init",
+)
+
+// deno: a program may come from another machine.
+func (e *effector) deno() {
+	if len(e.operands) == 0 {
+		return
+	}
+	name := e.words[e.operands[0]].Text
+	for _, scheme := range []string{"http://", "https://", "npm:", "jsr:", "data:", "blob:"} {
+		if strings.HasPrefix(strings.ToLower(name), scheme) {
+			e.apartLate("deno fetches what it runs")
+		}
+	}
+}
