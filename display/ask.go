@@ -22,8 +22,8 @@ import (
 // Source is what an Ask is made from.
 type Source struct {
 	Request permission.Request
-	// Trace of the same decision, for the actions one by one; nil: only the
-	// parts that caused the ask are shown.
+	// Trace of the same decision, for the reasons of the risks; nil: they are
+	// not shown.
 	Trace *permission.Trace
 	// File is the file that the tool use would edit (see Path), as it is.
 	// Nil: it was not looked for.
@@ -223,26 +223,34 @@ func runeEnd(s string, at int) int {
 	return at
 }
 
-// actions are all that the tool use would do, what caused the ask first. A
-// trace of another decision than the one that is asked about is not used.
+// actions are all that the tool use would do, what caused the ask first. The
+// trace adds the reasons for the risks; that of another decision is not used.
 func (b *builder) actions() []Action {
-	d := &b.Request.Decision
-	if b.Trace == nil || b.Trace.Decision.Behavior != d.Behavior || b.Trace.Decision.Reason != d.Reason {
-		return parts(d)
-	}
+	parts := b.Request.Decision.Parts
 	var asks, others []Action
-	for i := range b.Trace.Actions {
-		a := traced(&b.Trace.Actions[i])
+	for i := range parts {
+		a := part(&parts[i])
+		if t := b.Trace; t != nil && len(t.Actions) == len(parts) && t.Actions[i].Action == parts[i].Action {
+			a.Why = visible.Line(t.Actions[i].Why)
+		}
 		if a.asks() {
 			asks = append(asks, a)
 		} else {
 			others = append(others, a)
 		}
 	}
-	if len(asks) == 0 { // it is asked about as a whole
-		return append(parts(d), others...)
-	}
 	return append(asks, others...)
+}
+
+// part is an action as the decision has it.
+func part(p *permission.Part) Action {
+	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), pos: p.Pos, end: p.End}
+	if p.Behavior == 0 {
+		return a // it is looked at, and needs nothing
+	}
+	a.Verdict, a.Held = p.Behavior.String(), p.Held
+	a.Reason, a.Rule, a.Source = visible.Line(p.Reason), visible.Line(p.Rule), visible.Line(Place(p.RuleSource))
+	return a
 }
 
 // counted joins actions that are the same.
@@ -260,30 +268,6 @@ func counted(all []Action) []Action {
 		out[i].Times++
 	}
 	return out
-}
-
-// parts are the actions as far as the decision alone tells them.
-func parts(d *permission.Decision) []Action {
-	var out []Action
-	for _, p := range d.Unapproved {
-		out = append(out, Action{Verdict: "ask", Held: d.Held, Text: visible.Line(p.Action), Reason: visible.Line(p.Reason)})
-	}
-	return out
-}
-
-// traced is an action of the trace.
-func traced(t *permission.TracedAction) Action {
-	a := Action{Text: visible.Line(t.Action), Risk: t.Risk.String(), Why: visible.Line(t.Why), pos: t.Pos, end: t.End}
-	if t.Decides < 0 || t.Decides >= len(t.Steps) {
-		return a
-	}
-	s := &t.Steps[t.Decides]
-	if t.Free && s.Rule == "" && !s.Held {
-		return a // it is looked at, and needs nothing
-	}
-	a.Verdict, a.Held = s.Behavior.String(), s.Held
-	a.Reason, a.Rule, a.Source = visible.Line(s.Reason), visible.Line(s.Rule), visible.Line(Place(s.Source))
-	return a
 }
 
 // shown cuts a long list of actions.

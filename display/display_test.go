@@ -49,12 +49,12 @@ func (calm) Links(string, int) bool                  { return false }
 // choices are those of a terminal, with one rung.
 func choices(d permission.Decision) []Choice {
 	rung := Rung{Label: "exactly this"}
-	for _, p := range d.Unapproved {
-		if p.Rule == "" {
+	for _, p := range d.Unapproved() {
+		if p.Exact == "" {
 			rung.Rules = nil
 			break
 		}
-		rung.Rules = append(rung.Rules, p.Rule)
+		rung.Rules = append(rung.Rules, p.Exact)
 	}
 	out := []Choice{{Key: "o", Name: "once", Label: "once"}}
 	if len(rung.Rules) > 0 && !d.Held {

@@ -63,6 +63,9 @@ func NewURL(word shell.Word) *URL {
 // runs.
 func (u *URL) String() string { return u.text }
 
+// Host returns the host that is asked for, "" if it is not certain.
+func (u *URL) Host() string { return u.host }
+
 // endsAuthority reports whether the host of a URL ends in text, so that what
 // follows does not change it.
 func endsAuthority(text string) bool {

@@ -348,8 +348,8 @@ func TestDontAsk(t *testing.T) {
 		row{"AskUserQuestion: {}", "deny default"},
 		row{"ExitPlanMode: {}", "deny default"},
 	)
-	if d := s.decideOn(t, using("Bash", "git push")); !strings.Contains(d.Message, "mode dontAsk: nobody is asked") || len(d.Unapproved) > 0 {
-		t.Errorf("%q %v", d.Message, d.Unapproved)
+	if d := s.decideOn(t, using("Bash", "git push")); !strings.Contains(d.Message, "mode dontAsk: nobody is asked") || len(d.Unapproved()) > 0 {
+		t.Errorf("%q %v", d.Message, d.Unapproved())
 	}
 }
 
@@ -393,8 +393,8 @@ func TestTier3IsNeverOffered(t *testing.T) {
 	d := s.decideOn(t, using("Bash", "sudo rm -rf x; rm y"))
 	want := map[string]string{"run sudo rm -rf x": "", "run rm -rf x": "", "run rm y": "Bash(rm y)"}
 	got := map[string]string{}
-	for _, p := range d.Unapproved {
-		got[p.Action] = p.Rule
+	for _, p := range d.Unapproved() {
+		got[p.Action] = p.Exact
 	}
 	for action, rule := range want {
 		if r, ok := got[action]; !ok || r != rule {
@@ -410,8 +410,8 @@ func TestUnapproved(t *testing.T) {
 		t.Fatal(outcome(d))
 	}
 	got := map[string]string{}
-	for _, p := range d.Unapproved {
-		got[p.Action] = p.Rule
+	for _, p := range d.Unapproved() {
+		got[p.Action] = p.Exact
 		if p.Reason == "" {
 			t.Errorf("%s: no reason", p.Action)
 		}
@@ -424,19 +424,19 @@ func TestUnapproved(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q in %v", action, r, ok, rule, got)
 		}
 	}
-	if len(got) != len(d.Unapproved) {
-		t.Errorf("a part is listed twice: %v", d.Unapproved)
+	if len(got) != len(d.Unapproved()) {
+		t.Errorf("a part is listed twice: %v", d.Unapproved())
 	}
 	if _, ok := got["run ls"]; ok {
 		t.Error("ls is allowed and must not be listed")
 	}
 	held := spec{allow: "Bash", deny: "Bash(rm:*)", ask: "Bash(git:*)"}.decideOn(t, using("Bash", "git status; $x"))
-	if !held.Held || len(held.Unapproved) < 2 {
-		t.Fatalf("%s %v", outcome(held), held.Unapproved)
+	if !held.Held || len(held.Unapproved()) < 2 {
+		t.Fatalf("%s %v", outcome(held), held.Unapproved())
 	}
-	for _, p := range held.Unapproved {
-		if p.Rule != "" {
-			t.Errorf("a held ask offers %s", p.Rule)
+	for _, p := range held.Unapproved() {
+		if p.Exact != "" || p.Sealed == "" {
+			t.Errorf("a held ask offers %s", p.Exact)
 		}
 	}
 }

@@ -92,12 +92,13 @@ func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err er
 		if d.Behavior != Ask {
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
 		}
-		ans, err := v.ask(ctx, Request{Use: use, Decision: d})
+		r := v.request(use, d)
+		ans, err := v.ask(ctx, r)
 		if err != nil {
 			return unanswered(d, err), nil
 		}
 		if ans.Behavior != Allow {
-			return refusedBy(d, ans), nil
+			return v.refusedBy(r, ans), nil
 		}
 		edited := ans.Input != nil && !d.Question && !sameInput(ans.Input, use.Input)
 		if edited {
@@ -111,7 +112,7 @@ func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err er
 		case now.Behavior != Ask && now.Behavior != Allow:
 			return Result{Decision: now, By: byRule}, nil // forbidden meanwhile
 		}
-		return v.approved(use, d, ans)
+		return v.approved(r, ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
 }
@@ -145,7 +146,9 @@ func unanswered(d Decision, err error) Result {
 }
 
 // refusedBy is the deny of a person.
-func refusedBy(d Decision, ans Answer) Result {
+func (v *Evaluator) refusedBy(r Request, ans Answer) Result {
+	d := r.Decision
+	d.Reason += v.keep(r, ans)
 	d.Behavior = Deny
 	d.Message = ans.Message
 	if d.Message == "" {
@@ -155,38 +158,17 @@ func refusedBy(d Decision, ans Answer) Result {
 }
 
 // approved is the allow of a person.
-func (v *Evaluator) approved(use ToolUse, d Decision, ans Answer) (Result, error) {
-	input := use.Input
+func (v *Evaluator) approved(r Request, ans Answer) (Result, error) {
+	d, input := r.Decision, r.Use.Input
 	if d.Question {
-		if err := answers(use.Input, ans.Input); err != nil {
+		if err := answers(input, ans.Input); err != nil {
 			return Result{}, err
 		}
 		input = ans.Input
 	}
-	if ans.Session {
-		d.Reason += v.keep(d)
-	}
+	d.Reason += v.keep(r, ans)
 	d.Behavior, d.Message = Allow, ""
 	return Result{Decision: d, UpdatedInput: input, By: byPerson}, nil
-}
-
-// keep adds the rules of what was approved to the session, and says what
-// could not be kept.
-func (v *Evaluator) keep(d Decision) string {
-	if v.Session == nil || d.Held {
-		return "; approved once, not for the session"
-	}
-	said := ""
-	for _, part := range d.Unapproved {
-		if part.Rule == "" {
-			said += "; approved once: " + part.Action
-			continue
-		}
-		if err := v.Session.Allow(part.Rule); err != nil {
-			said += fmt.Sprintf("; approved once: %v", err)
-		}
-	}
-	return said
 }
 
 // sameInput reports whether two inputs say the same.

@@ -166,9 +166,9 @@ func TestPersonDenies(t *testing.T) {
 	}
 }
 
-// "Session adds the rules of Request.Decision.Unapproved to the session."
+// "ScopeSession keeps Rules as allow or deny rules of the session."
 func TestForTheSession(t *testing.T) {
-	p := &person{answers: []Answer{{Behavior: Allow, Session: true}}}
+	p := &person{answers: []Answer{{Behavior: Allow, Scope: ScopeSession, Rules: []string{"Bash(npm i)", "Bash(npm test)"}}}}
 	v, _ := evaluator(t, spec{allow: "Read"}, p)
 	can(t, v, using("Bash", "npm i; npm test"))
 	for _, line := range []string{"npm i", "npm test", "npm test; npm i"} {
@@ -182,16 +182,29 @@ func TestForTheSession(t *testing.T) {
 }
 
 func TestWhatIsNotKeptForTheSession(t *testing.T) {
-	once := Answer{Behavior: Allow, Session: true}
+	forNow := func(rules ...string) Answer { return Answer{Behavior: Allow, Scope: ScopeSession, Rules: rules} }
 	tests := []struct {
-		name, line string
-		s          spec
+		name, line, rule string
+		s                spec
 	}{
-		{"tier 3", "rm -rf x", spec{risk: true, ask: "Bash(rm:*)"}},
-		{"opaque", "python3 -c 'x'", spec{allow: "Read"}},
-		{"held", "$x", spec{allow: "Bash", deny: "Bash(rm:*)"}},
+		{"no rule", "npm i", "", spec{}},
+		{"tier 3", "rm -rf x", "Bash(rm -rf x)", spec{risk: true, ask: "Bash(rm:*)"}},
+		{"opaque", "python3 -c 'x'", "Bash(python3 -c x)", spec{allow: "Read"}},
+		{"held", "$x", "Bash(ls)", spec{allow: "Bash", deny: "Bash(rm:*)"}},
+		{"everything", "npm i", "Bash", spec{}},
+		{"all words", "npm i", "Bash(*)", spec{}},
+		{"another command", "npm i", "Bash(npm test)", spec{}},
+		{"another tool", "npm i", "Edit", spec{}},
+		{"one of its reads", "cat x; npm i", "Read(x)", spec{}},
+		{"malformed", "npm i", "Bash(npm", spec{}},
+		{"a secret", "curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' https://example.com/", "Bash(curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' https://example.com/)", spec{}},
+		{"a deeper part of tier 3", "npm i; rm -rf x", "Bash(rm -rf x)", spec{risk: true, ask: "Bash(rm:*)"}},
 	}
 	for _, tt := range tests {
+		once := forNow(tt.rule)
+		if tt.rule == "" {
+			once.Rules = nil
+		}
 		p := &person{answers: []Answer{once}}
 		v, _ := evaluator(t, tt.s, p)
 		if res := can(t, v, using("Bash", tt.line)); res.Behavior != Allow || !strings.Contains(res.Reason, "approved once") {
@@ -201,7 +214,7 @@ func TestWhatIsNotKeptForTheSession(t *testing.T) {
 			t.Errorf("%s: the second time %s", tt.name, outcome(res.Decision))
 		}
 	}
-	v, _ := evaluator(t, spec{}, &person{answers: []Answer{once}})
+	v, _ := evaluator(t, spec{}, &person{answers: []Answer{forNow("Bash(npm i)")}})
 	v.Session = nil
 	if res := can(t, v, using("Bash", "npm i")); res.Behavior != Allow || !strings.Contains(res.Reason, "not for the session") {
 		t.Errorf("%+v", res)

@@ -188,10 +188,10 @@ func TestSpecialTools(t *testing.T) {
 		row{"Monitor: ls", "deny deny-list Monitor"},
 	)
 	use := using("AskUserQuestion", "{}")
-	if d := (spec{}).decideOn(t, use); !d.Question || len(d.Unapproved) != 0 {
+	if d := (spec{}).decideOn(t, use); !d.Question || len(d.Unapproved()) != 0 {
 		t.Errorf("%+v", d)
 	}
-	if d := (spec{}).decideOn(t, using("ExitPlanMode", "{}")); d.Question || len(d.Unapproved) != 1 || d.Unapproved[0].Rule != "" {
+	if d := (spec{}).decideOn(t, using("ExitPlanMode", "{}")); d.Question || len(d.Unapproved()) != 1 || d.Unapproved()[0].Exact != "" {
 		t.Errorf("%+v", d)
 	}
 }

@@ -163,12 +163,3 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
-
-// A session rule that cannot be read is said, the approval stands for once.
-func TestKeepSaysWhatItCannot(t *testing.T) {
-	v := &Evaluator{Session: NewSession(place)}
-	said := v.keep(Decision{Unapproved: []Part{{Action: "a", Rule: "Bash("}, {Action: "b", Rule: "Bash(ls)"}, {Action: "c"}}})
-	if !strings.Contains(said, `session rule "Bash("`) || !strings.Contains(said, "approved once: c") || v.Session.standing().allow.Len() != 1 {
-		t.Errorf("%q, %d rules", said, v.Session.standing().allow.Len())
-	}
-}

@@ -113,9 +113,9 @@ type Decision struct {
 	Interrupt  bool   // end the agent's turn
 	Risk       risk.Class
 	Tier       int
-	// Unapproved are the parts that caused an ask, each with the exact rule
-	// that would cover it ("" where none may: tier 3, opaque, held).
-	Unapproved []Part
+	// Parts are the actions of a tool use that is asked about, in order, also
+	// those that are allowed; nil for other decisions.
+	Parts []Part
 	// Question: the tool use is a question for the person (AskUserQuestion).
 	Question bool
 }
@@ -145,13 +145,6 @@ func (l Layer) String() string {
 	return layerNames[l]
 }
 
-// Part is one action of a tool use that was not allowed.
-type Part struct {
-	Action string // "run npm install", "write /tmp/x"
-	Reason string
-	Rule   string
-}
-
 // Result is what CanUseTool answers.
 type Result struct {
 	Decision
@@ -168,19 +161,15 @@ type Approver interface {
 	Approve(ctx context.Context, ask Request) (Answer, error)
 }
 
-// Request is what a person is asked.
-type Request struct {
-	Use      ToolUse
-	Decision Decision
-}
-
 // Answer is what a person said.
 type Answer struct {
 	Behavior Behavior // Allow or Deny; anything else denies
-	// Session adds the rules of Request.Decision.Unapproved to the session.
-	Session bool
+	// Scope is how long it counts. ScopeSession keeps Rules, those for which
+	// Request.CanKeep has no objection, as allow or deny rules of the session.
+	Scope   Scope
+	Rules   []string
 	Message string          // words for the model
-	Input   json.RawMessage // answers to a question; nil: the input as it was
+	Input   json.RawMessage // answers to a question, or an edit; nil: the input as it was
 }
 
 // Recorder keeps the record. A decision that it cannot record is a deny.

@@ -29,7 +29,7 @@ type standing struct {
 // are relative to place.
 func NewSession(place patterns.Place) *Session {
 	s := &Session{place: place}
-	s.state.Store(&standing{})
+	s.state.Store(&noStanding)
 	return s
 }
 
@@ -41,9 +41,9 @@ func (s *Session) Allow(ruleText string) error { return s.parse(ruleText, patter
 func (s *Session) Deny(ruleText string) error { return s.parse(ruleText, patterns.Deny) }
 
 func (s *Session) parse(text string, list patterns.List) error {
-	rule, _, err := patterns.Parse(text, list, patterns.Source{Name: "session"})
+	rule, _, err := sessionRule(text, list)
 	if err != nil {
-		return fmt.Errorf("session rule %q: %w", text, err)
+		return err
 	}
 	return s.Add(rule)
 }
@@ -53,28 +53,34 @@ func (s *Session) parse(text string, list patterns.List) error {
 func (s *Session) Add(rules ...*patterns.Rule) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	next := *s.standing()
-	for _, r := range rules {
-		switch r.List() {
-		case patterns.Allow:
-			next.allow = s.with(next.allow, r)
-		case patterns.Deny:
-			next.deny = s.with(next.deny, r)
-		default:
-			return fmt.Errorf("session rule %s: only allow and deny rules can be added", r)
-		}
+	next, err := s.standing().with(s.place, rules)
+	if err != nil {
+		return err
 	}
-	s.state.Store(&next)
+	s.state.Store(next)
 	return nil
 }
 
-// with returns a set of the rules of old, which stays as it is, and r.
-func (s *Session) with(old *patterns.Set, r *patterns.Rule) *patterns.Set {
-	var rules []*patterns.Rule
-	if old != nil {
-		rules = append(rules, old.Rules()...)
+// with returns a state with further rules; that of now stays as it is.
+func (now *standing) with(place patterns.Place, rules []*patterns.Rule) (*standing, error) {
+	next := *now
+	for _, r := range rules {
+		switch r.List() {
+		case patterns.Allow:
+			next.allow = extended(place, next.allow, r)
+		case patterns.Deny:
+			next.deny = extended(place, next.deny, r)
+		default:
+			return nil, fmt.Errorf("session rule %s: only allow and deny rules can be added", r)
+		}
 	}
-	return patterns.NewSet(s.place, append(rules, r)...)
+	return &next, nil
+}
+
+// extended returns a set of the rules of old, which stays as it is, and r.
+func extended(place patterns.Place, old *patterns.Set, r *patterns.Rule) *patterns.Set {
+	rules := append([]*patterns.Rule(nil), old.Rules()...)
+	return patterns.NewSet(place, append(rules, r)...)
 }
 
 // Pause stops the agent: everything is denied until Resume.
@@ -106,5 +112,8 @@ func (s *Session) standing() *standing {
 			return now
 		}
 	}
-	return &standing{}
+	return &noStanding
 }
+
+// noStanding is the state of a session without rules.
+var noStanding standing

@@ -13,9 +13,13 @@ import (
 // maxShown is how many bytes of a command or a path stand in a reason.
 const maxShown = 400
 
+// usual is the length of a reason that is put together without asking for
+// memory twice.
+const usual = 160
+
 // describe says in words what an action does: "run npm install".
 func (a *act) describe() string {
-	var room [maxShown]byte
+	var room [usual]byte
 	return string(a.appendTo(room[:0]))
 }
 
@@ -123,14 +127,14 @@ func (e *evaluation) reason(a answer, i int) string {
 	if a.whole() || i >= len(e.acts) || a.layer == LayerAllowList {
 		return e.why(a, i)
 	}
-	var room [maxShown]byte
+	var room [usual]byte
 	b := append(e.appendWhy(room[:0], a, i), ": "...)
 	return string(e.acts[i].appendTo(b))
 }
 
 // why puts the grounds of an answer to act i into words.
 func (e *evaluation) why(a answer, i int) string {
-	var room [maxShown]byte
+	var room [usual]byte
 	return string(e.appendWhy(room[:0], a, i))
 }
 
@@ -252,63 +256,7 @@ func (e *evaluation) asked(a answer, i int) Decision {
 		return d
 	}
 	if !d.Question {
-		d.Unapproved = e.unapproved(d.Held)
+		d.Parts = e.parts(d.Held)
 	}
 	return d
-}
-
-// unapproved lists the parts that nothing allows, each once. Those that a
-// session rule may cover come with it; when the ask is held none does.
-func (e *evaluation) unapproved(held bool) []Part {
-	sealed := e.sealed()
-	seen := map[Part]bool{}
-	var parts []Part
-	for i := range e.acts {
-		a := e.open(i)
-		if !a.given() {
-			continue
-		}
-		part := Part{Action: e.acts[i].describe(), Reason: e.why(a, i)}
-		if seen[part] {
-			continue
-		}
-		seen[part] = true
-		if !held && !sealed[i] {
-			part.Rule = patterns.ExactRule(&e.acts[i].sub)
-		}
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// open returns the ask that stands against act i.
-func (e *evaluation) open(i int) answer {
-	for _, layer := range hardLayers {
-		if a := e.hardOne(layer, i); a.given() {
-			return a
-		}
-	}
-	if e.use.Tool == exitPlan {
-		return personal
-	}
-	if a := e.first(i); a.behavior == Ask {
-		return a
-	}
-	return answer{}
-}
-
-// sealed tells which acts no session rule may cover: tier 3, opaque spots, and
-// what does one of these.
-func (e *evaluation) sealed() []bool {
-	sealed := make([]bool, len(e.acts))
-	for i := len(e.acts) - 1; i >= 0; i-- {
-		a := &e.acts[i]
-		if e.strict(i) || a.sub.Kind == patterns.Hidden {
-			sealed[i] = true
-		}
-		if sealed[i] && a.parent >= 0 {
-			sealed[a.parent] = true
-		}
-	}
-	return sealed
 }

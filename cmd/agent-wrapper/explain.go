@@ -164,8 +164,8 @@ func explainDecision(out io.Writer, d permission.Decision) {
 	if d.Message != "" {
 		fmt.Fprintf(out, "the agent is told: %s\n", visible.Line(d.Message))
 	}
-	for _, part := range d.Unapproved {
-		rule := part.Rule
+	for _, part := range d.Unapproved() {
+		rule := part.Exact
 		if rule == "" {
 			rule = "no rule: it can be approved once only"
 		}

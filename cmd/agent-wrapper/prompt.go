@@ -85,7 +85,7 @@ func (a *asker) answer(ctx context.Context, text string, rules []string) (permis
 	case "o", "once":
 		return permission.Answer{Behavior: permission.Allow}, rest == ""
 	case "s", "session":
-		return permission.Answer{Behavior: permission.Allow, Session: true}, rest == "" && len(rules) > 0
+		return permission.Answer{Behavior: permission.Allow, Scope: permission.ScopeSession, Rules: rules}, rest == "" && len(rules) > 0
 	case "d", "deny":
 		return permission.Answer{Behavior: permission.Deny, Message: rest}, true
 	case "w", "words":
@@ -112,11 +112,11 @@ func sessionRules(d permission.Decision) []string {
 		return nil
 	}
 	var rules []string
-	for _, part := range d.Unapproved {
-		if part.Rule == "" {
+	for _, part := range d.Unapproved() {
+		if part.Exact == "" {
 			return nil
 		}
-		rules = append(rules, part.Rule)
+		rules = append(rules, part.Exact)
 	}
 	return rules
 }
@@ -151,10 +151,10 @@ func request(ask permission.Request) (text string, whole bool) {
 
 // reasons lists the parts that need an answer, or the reason of the whole.
 func reasons(out *strings.Builder, d permission.Decision) {
-	for _, part := range d.Unapproved {
+	for _, part := range d.Unapproved() {
 		fmt.Fprintf(out, "  - %s: %s\n", visible.Line(part.Action), visible.Line(part.Reason))
 	}
-	if len(d.Unapproved) == 0 && d.Reason != "" {
+	if len(d.Unapproved()) == 0 && d.Reason != "" {
 		fmt.Fprintf(out, "  - %s\n", visible.Line(d.Reason))
 	}
 	if d.Rule != "" {

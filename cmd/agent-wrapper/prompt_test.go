@@ -38,8 +38,8 @@ func ask(d permission.Decision) permission.Request {
 	}
 }
 
-var install = permission.Decision{Unapproved: []permission.Part{
-	{Action: "run npm install left-pad", Reason: "it is on the ask list", Rule: "Bash(npm install left-pad)"},
+var install = permission.Decision{Parts: []permission.Part{
+	{Behavior: permission.Ask, Action: "run npm install left-pad", Reason: "it is on the ask list", Exact: "Bash(npm install left-pad)"},
 }}
 
 // typed runs one question to its end with these lines typed one by one.
@@ -67,7 +67,7 @@ func typed(t *testing.T, request permission.Request, lines ...string) (answer pe
 func TestAnswers(t *testing.T) {
 	held := install
 	held.Held = true
-	opaque := permission.Decision{Unapproved: append([]permission.Part{{Action: "run eval $x", Reason: "not known"}}, install.Unapproved...)}
+	opaque := permission.Decision{Parts: append([]permission.Part{{Behavior: permission.Ask, Action: "run eval $x", Reason: "not known"}}, install.Parts...)}
 	allow, deny := permission.Allow, permission.Deny
 	tests := []struct {
 		name     string
@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{name: "once", decision: install, lines: []string{"o"}, want: permission.Answer{Behavior: allow}},
 		{name: "once in words", decision: install, lines: []string{"ONCE"}, want: permission.Answer{Behavior: allow}},
-		{name: "session", decision: install, lines: []string{"s"}, want: permission.Answer{Behavior: allow, Session: true}},
+		{name: "session", decision: install, lines: []string{"s"}, want: permission.Answer{Behavior: allow, Scope: permission.ScopeSession, Rules: []string{"Bash(npm install left-pad)"}}},
 		{name: "deny", decision: install, lines: []string{"d"}, want: permission.Answer{Behavior: deny}},
 		{name: "deny and words", decision: install, lines: []string{"d use pnpm  please"}, want: permission.Answer{Behavior: deny, Message: "use pnpm  please"}},
 		{name: "words", decision: install, lines: []string{"w", "use pnpm"}, want: permission.Answer{Behavior: deny, Message: "use pnpm"}},
@@ -143,7 +143,7 @@ func TestLongInput(t *testing.T) {
 	input, _ := json.Marshal(map[string]string{"content": strings.Repeat("echo\n", 100)})
 	request.Use.Input = input
 	got, screen, _ := typed(t, request, "s", "o")
-	if got.Session || !strings.Contains(screen, "(61 more lines are not shown)") {
+	if got.Scope != permission.ScopeOnce || !strings.Contains(screen, "(61 more lines are not shown)") {
 		t.Errorf("%+v\n%s", got, screen)
 	}
 }

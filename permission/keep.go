@@ -1,0 +1,173 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Scope is how long an answer counts. The zero value is once.
+type Scope uint8
+
+// The scopes.
+const (
+	ScopeOnce    Scope = iota // for this tool use
+	ScopeSession              // the answer's rules are kept for the session
+)
+
+// Request is what a person is asked.
+type Request struct {
+	Use      ToolUse
+	Decision Decision
+	// Place is what relative patterns of a rule would be relative to.
+	Place patterns.Place
+	// Version is that of the policy.
+	Version string
+
+	suppose func(rules []*patterns.Rule) Decision
+}
+
+// Request returns what a person would be asked about a tool use, if its
+// Decision is an ask. Nobody is asked, and nothing is recorded.
+func (v *Evaluator) Request(use ToolUse) Request {
+	return v.request(use, v.evaluate(&use))
+}
+
+func (v *Evaluator) request(use ToolUse, d Decision) Request {
+	r := Request{Use: use, Decision: d}
+	if v.Policy == nil {
+		return r
+	}
+	r.Place, r.Version = v.Policy.Place, v.Policy.Version
+	r.suppose = func(rules []*patterns.Rule) Decision {
+		said, err := v.Session.standing().with(v.place(), rules)
+		if err != nil {
+			return refused(err.Error())
+		}
+		return decide(v.Policy, said, &use, v.Env, v.Ceiling, nil)
+	}
+	return r
+}
+
+// place is what the rules of the session are relative to.
+func (v *Evaluator) place() patterns.Place {
+	if v.Session == nil {
+		return v.Policy.Place
+	}
+	return v.Session.place
+}
+
+// Suppose returns what the decision would be if the session had further rules
+// of a list, allow or deny. It decides nothing and keeps nothing. An error
+// says which rule cannot be one, or that the request does not come from an
+// Evaluator.
+func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
+	if r.suppose == nil {
+		return Decision{}, errors.New("the request does not come from an evaluator")
+	}
+	parsed := make([]*patterns.Rule, len(rules))
+	for i, text := range rules {
+		rule, _, err := sessionRule(text, list)
+		if err != nil {
+			return Decision{}, err
+		}
+		parsed[i] = rule
+	}
+	return r.suppose(parsed), nil
+}
+
+// CanKeep says why a rule may not be kept for the session as an answer to the
+// request, nil if it may.
+//
+// An allow has to prove a part that caused the ask, and none that is sealed:
+// of tier 3, opaque or held. A deny has to deny the tool use. Neither may hold
+// a secret.
+func (r *Request) CanKeep(list patterns.List, rule string) error {
+	_, warnings, err := sessionRule(rule, list)
+	if err != nil {
+		return err
+	}
+	if _, n := mask.Text(rule); n > 0 {
+		return errors.New("it holds what looks like a secret")
+	}
+	then, err := r.Suppose(list, rule)
+	switch {
+	case err != nil:
+		return err
+	case list == patterns.Deny && then.Behavior == Deny && then.Layer == LayerSessionDeny:
+		return nil
+	case list == patterns.Deny:
+		return errors.New("it would not deny this tool use for certain")
+	case r.Decision.Held:
+		return errors.New("only an answer to this very tool use counts")
+	}
+	for _, w := range warnings {
+		if w.Kind == patterns.Danger {
+			return errors.New("it allows too much: " + w.Text)
+		}
+	}
+	return r.proves(then)
+}
+
+// proves says why the decision with a further allow is not the one that was
+// asked about with a part more allowed.
+func (r *Request) proves(then Decision) error {
+	if then.Behavior != Allow && (then.Behavior != Ask || len(then.Parts) != len(r.Decision.Parts)) {
+		return errors.New("it would not answer: " + then.Reason)
+	}
+	covers := false
+	for i := range r.Decision.Parts {
+		p := &r.Decision.Parts[i]
+		if p.Behavior != Ask || then.Behavior == Ask && then.Parts[i].Behavior == Ask {
+			continue
+		}
+		if p.Sealed != "" {
+			return fmt.Errorf("it would cover %s, and %s", p.Action, p.Sealed)
+		}
+		covers = true
+	}
+	if !covers {
+		return errors.New("it would not answer for what is asked about")
+	}
+	return nil
+}
+
+// sessionRule reads a rule of the session.
+func sessionRule(text string, list patterns.List) (*patterns.Rule, []patterns.Warning, error) {
+	if list != patterns.Allow && list != patterns.Deny {
+		return nil, nil, fmt.Errorf("session rule %q: a session has only allow and deny rules", text)
+	}
+	rule, warnings, err := patterns.Parse(text, list, patterns.Source{Name: "session"})
+	if err != nil {
+		return nil, nil, fmt.Errorf("session rule %q: %w", text, err)
+	}
+	return rule, warnings, nil
+}
+
+// keep adds the rules of an answer to the session, and says what could not be
+// kept and why: what it says is appended to the reason.
+func (v *Evaluator) keep(r Request, ans Answer) string {
+	if ans.Scope == ScopeOnce {
+		return ""
+	}
+	list, once := patterns.Allow, "; approved once"
+	if ans.Behavior != Allow {
+		list, once = patterns.Deny, "; denied once"
+	}
+	if ans.Scope != ScopeSession || v.Session == nil || len(ans.Rules) == 0 {
+		return once + ", not for the session"
+	}
+	said := ""
+	for _, rule := range ans.Rules {
+		err := r.CanKeep(list, rule)
+		if err == nil {
+			err = v.Session.parse(rule, list)
+		}
+		if err != nil {
+			said += fmt.Sprintf("%s, rule %s is not kept: %v", once, rule, err)
+		}
+	}
+	return said
+}

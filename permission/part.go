@@ -1,0 +1,154 @@
+package permission
+
+import (
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Part is one action of a tool use that a person is asked about, with the
+// answer that this action by itself gets.
+type Part struct {
+	Subject
+	Action string // in words, cut when it is long: "run npm install", "write /tmp/x"
+	// Pos and End are its place in the command line, in bytes; both 0 if it
+	// has none.
+	Pos, End int
+	// Behavior is Ask for what caused the ask, Allow for what something
+	// allows, 0 for what needs no answer.
+	Behavior   Behavior
+	Layer      Layer // that answers; 0 without an answer
+	Held       bool  // only a person's answer to this very tool use counts
+	Rule       string
+	RuleSource patterns.Source
+	Reason     string
+	Risk       risk.Class
+	// Exact is the rule for exactly this action, "" if there is none, or none
+	// may be kept. Sealed is why no rule at all may be kept for it: tier 3,
+	// opaque, held; "" if one may.
+	Exact  string
+	Sealed string
+}
+
+// Subject is what an action is about, as data.
+type Subject struct {
+	Kind patterns.Kind
+	Tool string // "Bash" for all that a command line does
+	// Name is what a tool that is used as a whole is asked for (Skill: the
+	// skill), "" if it has no such field.
+	Name string
+	// Words of a command; one that is known only when it runs has holes.
+	Words []shell.Word
+	// Program is the catalogue's entry for the command, nil if it has none.
+	Program *shell.Program
+	// Target is the path of a read or write, absolute as far as it is known,
+	// or the URL of a fetch.
+	Target shell.Word
+	Host   string // of a fetch, "" if it is not certain
+}
+
+// Unapproved are the parts that caused the ask, those that say the same once.
+func (d *Decision) Unapproved() []Part {
+	type key struct{ action, reason, exact, sealed string }
+	seen := map[key]bool{}
+	var asked []Part
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		k := key{p.Action, p.Reason, p.Exact, p.Sealed}
+		if p.Behavior != Ask || seen[k] {
+			continue
+		}
+		seen[k] = true
+		asked = append(asked, *p)
+	}
+	return asked
+}
+
+// parts lists the actions with the answer of each. Where the ask is held no
+// rule may be kept for any of them.
+func (e *evaluation) parts(held bool) []Part {
+	sealed := e.sealed()
+	all := make([]Part, len(e.acts))
+	for i := range e.acts {
+		a := &e.acts[i]
+		p := &all[i]
+		*p = Part{Subject: a.subject(), Action: a.describe(), Risk: a.class, Sealed: sealed[i]}
+		if a.does != nil {
+			p.Pos, p.End = a.does.Pos, a.does.End
+		}
+		if held {
+			p.Sealed = "only an answer to this very tool use counts"
+		}
+		ans := e.standsFor(i)
+		if !ans.given() {
+			continue
+		}
+		p.Behavior, p.Layer, p.Held = ans.behavior, ans.layer, ans.held()
+		p.Rule, p.RuleSource, p.Reason = ans.rule.text(), ans.rule.source(), e.why(ans, i)
+		if p.Behavior == Ask && p.Sealed == "" {
+			p.Exact = patterns.ExactRule(&a.sub)
+		}
+	}
+	return all
+}
+
+// subject copies what act a is about: the act itself is used again.
+func (a *act) subject() Subject {
+	s := Subject{Kind: a.sub.Kind, Tool: a.sub.Tool, Name: a.sub.Name}
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		s.Program = a.does.Program
+		s.Words = make([]shell.Word, len(a.does.Words))
+		for i := range a.does.Words {
+			s.Words[i] = copied(a.does.Words[i])
+		}
+	case patterns.ReadPath, patterns.WritePath:
+		s.Target = copied(a.does.Path)
+		if forms := a.sub.Path.Forms(); len(forms) > 0 {
+			s.Target = copied(forms[0])
+		}
+	case patterns.FetchURL:
+		s.Target, s.Host = copied(a.does.Path), a.sub.URL.Host()
+	}
+	return s
+}
+
+func copied(w shell.Word) shell.Word {
+	w.Holes = slices.Clone(w.Holes)
+	return w
+}
+
+// standsFor returns the answer that act i comes to in a tool use that is asked
+// about: a held ask, else that of the first layer that has one.
+func (e *evaluation) standsFor(i int) answer {
+	for _, layer := range hardLayers {
+		if a := e.hardOne(layer, i); a.given() {
+			return a
+		}
+	}
+	if e.use.Tool == exitPlan {
+		return personal
+	}
+	return e.first(i)
+}
+
+// sealed tells why no session rule may cover an act: tier 3, opaque spots, and
+// what does one of these.
+func (e *evaluation) sealed() []string {
+	sealed := make([]string, len(e.acts))
+	for i := len(e.acts) - 1; i >= 0; i-- {
+		a := &e.acts[i]
+		switch {
+		case e.strict(i):
+			sealed[i] = "it is of tier 3"
+		case a.sub.Kind == patterns.Hidden:
+			sealed[i] = "it cannot be read"
+		}
+		if sealed[i] != "" && a.parent >= 0 && sealed[a.parent] == "" {
+			sealed[a.parent] = "what it does cannot all be kept: " + sealed[i]
+		}
+	}
+	return sealed
+}
