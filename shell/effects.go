@@ -528,6 +528,9 @@ func (e *effector) reads(p *Program, rest []Word, what string) {
 	if len(rest) == 0 && e.recursive {
 		rest = []Word{{Text: "."}}
 	}
+	if len(rest) == 0 && e.inPlace && p.Operands == Reads {
+		e.changes(rest, what)
+	}
 	for _, r := range rest {
 		e.read(r, NeedNone, what)
 		if e.inPlace {

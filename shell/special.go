@@ -40,7 +40,7 @@ func init() {
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
-		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
+		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
