@@ -4403,6 +4403,162 @@ func builtin(name string) *Program {
 	return nil
 }
 
+// styleOf returns what a word of the catalogue stands for.
+func styleOf(word string) Style {
+	switch word {
+	case "bundle":
+		return Bundle
+	case "dash":
+		return Dash
+	case "exact":
+		return Exact
+	case "gnu":
+		return GNU
+	case "joined":
+		return Joined
+	case "none":
+		return NoOpts
+	case "posix":
+		return POSIX
+	}
+	return 0
+}
+
+// operandsOf returns what a word of the catalogue stands for.
+func operandsOf(word string) Operands {
+	switch word {
+	case "assigns":
+		return Assigns
+	case "code":
+		return Code
+	case "copy":
+		return Copy
+	case "in-out":
+		return InOut
+	case "loads":
+		return Loads
+	case "mode-outputs":
+		return ModeOutputs
+	case "mode-writes":
+		return ModeWrites
+	case "move":
+		return Move
+	case "names":
+		return Names
+	case "outputs":
+		return Outputs
+	case "pattern-reads":
+		return PatternReads
+	case "pattern-tree":
+		return PatternTree
+	case "places":
+		return Places
+	case "reads":
+		return Reads
+	case "reads-tree":
+		return ReadsTree
+	case "runs-args":
+		return RunsArgs
+	case "runs-text":
+		return RunsText
+	case "runs-texts":
+		return RunsTexts
+	case "script":
+		return Script
+	case "shell-args":
+		return ShellArgs
+	case "text":
+		return Text
+	case "transfer":
+		return Transfer
+	case "unread":
+		return Unread
+	case "urls":
+		return URLs
+	case "writes":
+		return Writes
+	}
+	return 0
+}
+
+// valueOf returns what a word of the catalogue stands for.
+func valueOf(word string) ValueMode {
+	switch word {
+	case "":
+		return NoValue
+	case "=":
+		return Required
+	case "==":
+		return Pair
+	case "?":
+		return Optional
+	}
+	return 0
+}
+
+// effectOf returns what a word of the catalogue stands for.
+func effectOf(word string) Effect {
+	switch word {
+	case "":
+		return EffNone
+	case "code":
+		return EffCode
+	case "dir":
+		return EffDir
+	case "exec":
+		return EffExec
+	case "in-place":
+		return EffInPlace
+	case "input":
+		return EffInput
+	case "load":
+		return EffLoad
+	case "load-pairs":
+		return EffPairs
+	case "module":
+		return EffModule
+	case "opaque":
+		return EffOpaque
+	case "output":
+		return EffOutput
+	case "pattern":
+		return EffPattern
+	case "plugin":
+		return EffPlugin
+	case "program":
+		return EffProgram
+	case "read":
+		return EffRead
+	case "read-only":
+		return EffReadOnly
+	case "recursive":
+		return EffRecursive
+	case "run":
+		return EffRun
+	case "run-more":
+		return EffRunMore
+	case "send":
+		return EffSend
+	case "system":
+		return EffSystem
+	case "target":
+		return EffTarget
+	case "unproven":
+		return EffUnproven
+	case "url":
+		return EffURL
+	case "write":
+		return EffWrite
+	case "write-below":
+		return EffBelow
+	case "write-here":
+		return EffWriteHere
+	case "write-listed":
+		return EffWriteListed
+	}
+	return 0
+}
+
 var programs = [...]Program{
 	{Name: "2to3", Operands: Reads, Options: options0},
 	{Name: "lib2to3", Operands: Reads, Options: options0},

@@ -1,31 +1,19 @@
-// Command cataloggen compiles shell/catalog/*.toml into Go tables. It is run
-// by go generate in the folder shell.
-//
-// A file holds one table a program:
-//
-//	[sort]
-//	operands = "reads"
-//	options = ["-r --reverse", "-k --key=", "-o --output= : write", "--debug?"]
-//
-// An option is its names, and behind " : " what it makes the program do. The
-// last name ends in = if the option takes a value, in ? if it takes one only
-// attached, in == if it takes two words. A second effect "pattern" says that
-// the option also takes the place of the operand that would be the pattern or
-// script, and "ends" that what follows its value are operands. "--[no-]x" is the two options --x and --no-x, of which the second
-// takes no value.
-//
-// The keys of a table are those of shell.Program in small letters: style,
-// operands, skip, inherit, ends, safe, plain, workdir, here, beside, named, assigns,
-// stdin, special. names are further names of the same program, use takes over the
-// options of [group.NAME], and [NAME.sub.SUB] is a subcommand, which has the
-// style, workdir and special of its program unless it says otherwise.
+// Command cataloggen compiles shell/catalog/*.toml (see package catalogfile)
+// into Go tables. It is run by go generate in the folder shell.
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/catalogfile"
 )
 
 func main() {
@@ -55,18 +43,56 @@ func generate(dir string) ([]byte, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%s: no TOML files", dir)
 	}
-	var c catalog
+	var book catalogfile.Book
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.read(filepath.Base(path), string(data)); err != nil {
+		if err := read(&book, filepath.Base(path), string(data)); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.resolve(); err != nil {
+	programs, err := book.Resolve()
+	if err != nil {
 		return nil, err
 	}
-	return c.print()
+	return source(programs)
+}
+
+// read adds a file to the book. It is decoded into maps, where the library
+// neither folds the case of keys nor leaves any out.
+func read(book *catalogfile.Book, file, text string) error {
+	var tables map[string]any
+	if _, err := toml.Decode(text, &tables); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return book.Read(tables, func(table []string, key, in string) string {
+		return fmt.Sprintf("%s:%d", file, line(text, table, cmp.Or(in, key)))
+	})
+}
+
+// line finds the line of a key, or of its table if the key is not found.
+func line(text string, table []string, key string) int {
+	header := regexp.MustCompile(`^\[\s*` + headerPattern(table) + `\s*\]`)
+	at := 0
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case at == 0 && header.MatchString(line):
+			at = i + 1
+		case at > 0 && strings.HasPrefix(line, "["):
+			return at
+		case at > 0 && key != "" && strings.Contains(line, key):
+			return i + 1
+		}
+	}
+	return max(at, 1)
+}
+
+func headerPattern(table []string) string {
+	var parts []string
+	for _, name := range table {
+		parts = append(parts, `["']?`+regexp.QuoteMeta(name)+`["']?`)
+	}
+	return strings.Join(parts, `\s*\.\s*`)
 }

@@ -1,17 +1,18 @@
-package main
+package catalogfile
 
 import (
 	"sort"
 	"strings"
 )
 
-// The words of the files and the Go constants that they stand for.
+// The words of the files and the constants of package shell that they stand
+// for.
 var (
-	styles = map[string]string{
+	Styles = map[string]string{
 		"gnu": "GNU", "posix": "POSIX", "dash": "Dash", "none": "NoOpts",
 		"exact": "Exact", "joined": "Joined", "bundle": "Bundle",
 	}
-	operands = map[string]string{
+	Operands = map[string]string{
 		"text": "Text", "reads": "Reads", "reads-tree": "ReadsTree", "names": "Names",
 		"pattern-reads": "PatternReads", "pattern-tree": "PatternTree", "writes": "Writes", "outputs": "Outputs", "copy": "Copy",
 		"move": "Move", "in-out": "InOut", "mode-writes": "ModeWrites", "mode-outputs": "ModeOutputs",
@@ -19,8 +20,8 @@ var (
 		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script", "code": "Code",
 		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer", "places": "Places", "loads": "Loads",
 	}
-	modes   = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
-	effects = map[string]string{
+	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
+	Effects = map[string]string{
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
 		"read": "EffRead", "send": "EffSend", "input": "EffInput", "dir": "EffDir", "url": "EffURL",
 		"opaque": "EffOpaque", "unproven": "EffUnproven", "write-here": "EffWriteHere", "exec": "EffExec", "plugin": "EffPlugin", "module": "EffModule",
@@ -31,7 +32,7 @@ var (
 
 // keys are the plain keys of a table, and what is wrong with a value.
 var keys = map[string]func(any) string{
-	"style": oneOf(styles), "operands": oneOf(operands), "special": isText, "skip": isCount, "use": isList,
+	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
 	"apart": isBool, "plugins": isBool, "home": isText,
@@ -74,38 +75,38 @@ func isList(v any) string {
 	return "is a list"
 }
 
-// resolve fills in what tables take over from others, and checks that no name
-// is given twice.
-func (c *catalog) resolve() error {
+// Resolve fills in what tables take over from others, checks that no name is
+// given twice, and returns the programs by name.
+func (c *Book) Resolve() ([]*Entry, error) {
 	if err := c.unique(c.programs); err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range c.programs {
 		if err := c.fill(e, nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return c.programs, nil
 }
 
 // unique checks the names of programs, or of the subcommands of one, and sorts
 // them.
-func (c *catalog) unique(list []*entry) error {
-	first := map[string]*entry{}
+func (c *Book) unique(list []*Entry) error {
+	first := map[string]*Entry{}
 	for _, e := range list {
-		for _, name := range e.names {
+		for _, name := range e.Names {
 			if other := first[name]; other != nil {
-				return e.where.errorf("", "%s stands in [%s] of %s as well", name, strings.Join(other.where.table, "."), other.where.file)
+				return e.where.errorf("", "%s stands in [%s] at %s as well", name, strings.Join(other.where.table, "."), other.where.at())
 			}
 			first[name] = e
 		}
 	}
-	sort.Slice(list, func(i, j int) bool { return list[i].names[0] < list[j].names[0] })
+	sort.Slice(list, func(i, j int) bool { return list[i].Names[0] < list[j].Names[0] })
 	return nil
 }
 
 // fill completes an entry below a parent.
-func (c *catalog) fill(e, parent *entry) error {
+func (c *Book) fill(e, parent *Entry) error {
 	if parent != nil {
 		for _, key := range []string{"style", "workdir", "special"} {
 			if _, own := e.keys[key]; !own && parent.keys[key] != nil {
@@ -113,17 +114,17 @@ func (c *catalog) fill(e, parent *entry) error {
 			}
 		}
 	}
-	if err := c.share(e, e, map[*entry]bool{}); err != nil {
+	if err := c.share(e, e, map[*Entry]bool{}); err != nil {
 		return err
 	}
 	if err := e.distinct(); err != nil {
 		return err
 	}
 	e.defaults()
-	if err := c.unique(e.subs); err != nil {
+	if err := c.unique(e.Subs); err != nil {
 		return err
 	}
-	for _, sub := range e.subs {
+	for _, sub := range e.Subs {
 		if err := c.fill(sub, e); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (c *catalog) fill(e, parent *entry) error {
 }
 
 // share notes in e the groups that an entry uses.
-func (c *catalog) share(e, user *entry, seen map[*entry]bool) error {
+func (c *Book) share(e, user *Entry, seen map[*Entry]bool) error {
 	used, _ := user.keys["use"].([]any)
 	for _, item := range used {
 		name, _ := item.(string)
@@ -147,7 +148,7 @@ func (c *catalog) share(e, user *entry, seen map[*entry]bool) error {
 		if err := group.distinct(); err != nil {
 			return err
 		}
-		e.shared = append(e.shared, group)
+		e.Shared = append(e.Shared, group)
 		if err := c.share(e, group, seen); err != nil {
 			return err
 		}
@@ -157,9 +158,9 @@ func (c *catalog) share(e, user *entry, seen map[*entry]bool) error {
 
 // defaults: wrappers and interpreters end their options at the first operand,
 // and a program with subcommands knows nothing of other operands.
-func (e *entry) defaults() {
+func (e *Entry) defaults() {
 	kind, given := e.keys["operands"].(string)
-	if !given && len(e.subs) > 0 {
+	if !given && len(e.Subs) > 0 {
 		e.keys["operands"] = "unread"
 	}
 	if _, own := e.keys["ends"]; !own && (kind == "runs-args" || kind == "runs-text" || kind == "script") {
@@ -168,10 +169,10 @@ func (e *entry) defaults() {
 }
 
 // distinct refuses names that the entry gives twice.
-func (e *entry) distinct() error {
+func (e *Entry) distinct() error {
 	seen := map[string]bool{}
-	for _, o := range e.opts {
-		for _, name := range o.names {
+	for _, o := range e.Options {
+		for _, name := range o.Names {
 			if seen[name] {
 				return e.where.errorf(name, "option %s is given twice", name)
 			}
@@ -181,12 +182,28 @@ func (e *entry) distinct() error {
 	return nil
 }
 
-func (e *entry) flag(key string) bool {
+// Flag returns a key that is true or false; false if it is not given.
+func (e *Entry) Flag(key string) bool {
 	v, _ := e.keys[key].(bool)
 	return v
 }
 
-func (e *entry) constant(key string, table map[string]string) string {
-	text, _ := e.keys[key].(string)
-	return table[text]
+// Text returns a key that is a text, "" if it is not given.
+func (e *Entry) Text(key string) string {
+	v, _ := e.keys[key].(string)
+	return v
+}
+
+// Skip returns the key skip, 0 if it is not given.
+func (e *Entry) Skip() int {
+	n, _ := e.keys["skip"].(int64)
+	return int(n)
+}
+
+// Said lists the keys that the file gives the entry, beside options and sub.
+func (e *Entry) Said() []string { return e.said }
+
+// Errorf is an error at a key of the table.
+func (e *Entry) Errorf(key, format string, args ...any) error {
+	return e.where.errorf(key, format, args...)
 }
