@@ -4,6 +4,7 @@ import "strings"
 
 // goTool: linker and compiler flags can name a program.
 func (e *effector) goTool() {
+	e.goSources()
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.Option.Effect != EffNone {
 			continue

@@ -64,21 +64,6 @@ var gitCommands = set(
 	"packobjectshook", "tocmd", "cccmd", "smtpserver", "sendmailcmd", "templatedir", "attributesfile", "worktree",
 )
 
-// makeVariable: make expands the value of a variable, and recipes run some.
-func (e *effector) makeVariable(t *Word) {
-	name, value, found := strings.Cut(t.Text, "=")
-	if !found {
-		return
-	}
-	name = strings.TrimRight(name, ":+?!")
-	switch {
-	case strings.Contains(value, "$"):
-		e.odd("make expands the variable "+name, "write its value out")
-	case (name == "CC" || name == "CXX" || name == "CPP" || name == "RM") && strings.Contains(value, " "):
-		e.odd("recipes run the value of the variable "+name, "leave it out")
-	}
-}
-
 // fileURL reads the file that a URL names.
 func (e *effector) fileURL(url Word) {
 	rest, ok := strings.CutPrefix(strings.ToLower(url.Text), "file://")

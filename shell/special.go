@@ -40,7 +40,9 @@ func init() {
 		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
-		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
+		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "mvn": here((*effector).mvn), "cmake": here((*effector).cmake),
+		"rustc": here((*effector).rustc), "rustc-words": here((*effector).rustcWords), "libtest": here((*effector).libtest), "sources": here((*effector).reformats),
+		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
@@ -650,17 +652,6 @@ func (e *effector) curlFile(a Arg, at int) {
 func (e *effector) unprovenLate(reason string) {
 	if e.index >= 0 && e.w.facts.Actions[e.index].Unproven == "" {
 		e.w.facts.Actions[e.index].Unproven = reason
-	}
-}
-
-// make: a variable on the command line can name the shell that runs recipes.
-func (e *effector) make() {
-	for _, r := range e.operandWords(0) {
-		e.makeVariable(&r)
-		name, _, found := strings.Cut(r.Text, "=")
-		if found && (name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" || strings.HasSuffix(name, "!")) {
-			e.odd("the variable "+name+" changes what make runs", "leave it out")
-		}
 	}
 }
 

@@ -132,6 +132,14 @@ var payloads = map[string][]string{
 // fixed are the classes whose rows hang on what one program's options mean.
 var fixed = regexp.MustCompile(`^(gtfo|option|cd-|bash-reads|redirect|path-|symlink|url|mcp|deny-evasion|pipe-|interpreter|exec-wrapper|cd|heredoc)`)
 
+// builds finds the programs that have a subcommand build.
+var builds = regexp.MustCompile(`\b(cargo|go|docker|compose|podman|buildx|dotnet|swift|bazel|helm|nix|zig|vite|next|hugo|poetry|uv) build\b`)
+
+func command(r Row) string {
+	line, _ := r.Input["command"].(string)
+	return line
+}
+
 // rename says the row with other names, the same ones in the rules and in the
 // input.
 func (g *generator) rename(r Row) Row {
@@ -140,8 +148,8 @@ func (g *generator) rename(r Row) Row {
 		if n.word == "evil" && strings.HasPrefix(r.Class, "url-") {
 			continue // these rows spell one host in many ways
 		}
-		if n.word == "build" && strings.HasPrefix(r.Class, "gtfo-") {
-			continue // it is a subcommand there
+		if n.word == "build" && (strings.HasPrefix(r.Class, "gtfo-") || builds.MatchString(command(r))) {
+			continue // it is a subcommand there: with another one the line does something else
 		}
 		if g.r.IntN(3) > 0 {
 			swap[n.word] = g.pick(n.with...)
@@ -164,7 +172,7 @@ func (g *generator) rename(r Row) Row {
 // spells reports whether a program that a rule of the row names stands in its
 // line letter by letter, so that both can be renamed together.
 func spells(r Row, word string) bool {
-	line, _ := r.Input["command"].(string)
+	line := command(r)
 	re := regexp.MustCompile(`(^|[\s;&|(])` + word + `($|[\s;&|)])`)
 	rules := strings.Join(slices.Concat(r.Policy.Allow, r.Policy.Ask, r.Policy.Deny), " ")
 	return re.MatchString(line) || !strings.Contains(rules, word)

@@ -123,7 +123,7 @@ var Table = []Mutant{
 		Test: "TestNothingIsHidden/a_git_alias",
 	},
 	{
-		Guard: "a variable that recipes run", File: "shell/settings.go",
+		Guard: "a variable that recipes run", File: "shell/builds.go",
 		Old:  `		e.odd("recipes run the value of the variable "+name, "leave it out")`,
 		New:  ``,
 		Test: "TestNothingIsHidden/recipes_run_a_variable",
