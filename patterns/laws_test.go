@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -387,4 +388,50 @@ func TestMeetsIsMatch(t *testing.T) {
 			t.Fatalf("%q of %q: matches %v, meets %v", p.chunks, text, m, meets)
 		}
 	})
+}
+
+// No rule that Near leaves out is about anything below a path.
+func TestNearLeavesNothingOut(t *testing.T) {
+	t.Parallel()
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		place := here
+		place.Fold = rapid.Bool().Draw(t, "fold")
+		list := rapid.SampledFrom([]List{Ask, Deny}).Draw(t, "list")
+		rules := []*Rule{drawRuleOf(t, list, func(r *Rule) bool { return r.family.path() })}
+		for i := range 12 * fewRules { // so that there is something to leave out
+			r, _, err := Parse(fmt.Sprintf("Edit(//far/%d/x)", i), list, Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, r)
+		}
+		set := NewSet(place, rules...)
+		dir := rapid.SampledFrom([]string{".", "src", "src/b", "/", "/etc", "//far/3", "~", "$", "a$/b", "*", "/proc", "..", "SRC", "s\u00e9", "../x", "-"}).Draw(t, "dir")
+		p := NewPath(word(dir), place.Workspace, place, same)
+		near := set.Near(p)
+		last := -1
+		for _, r := range near {
+			if r.order <= last {
+				t.Fatalf("%v stands behind a later rule", r)
+			}
+			last = r.order
+		}
+		if len(near) < len(rules) {
+			left++
+		}
+		for _, r := range set.Rules() {
+			for _, kind := range []Kind{ReadPath, WritePath} {
+				for _, tool := range []string{"Bash", r.tool} {
+					sub := &Subject{Kind: kind, Tool: tool, Path: p}
+					if p.Below(r, sub) && !slices.Contains(near, r) {
+						t.Fatalf("%v is about what lies below %s", r, dir)
+					}
+				}
+			}
+		}
+	})
+	if left == 0 {
+		t.Error("no rule was ever left out")
+	}
 }

@@ -29,6 +29,7 @@ type Set struct {
 	tools    map[string][]*Rule
 	servers  []*Rule // MCP rules with a wildcard for the server
 	hidden   []*Rule // for each effect the first rule that an opaque spot may meet
+	near     nearness
 }
 
 // dirRules are the path rules that begin with one directory.

@@ -386,7 +386,7 @@ func (e *evaluation) expand(p *patterns.Path, does *shell.Action) {
 	case does.Found:
 		depth = anyDepth
 	}
-	if depth > 0 && (e.env == nil || e.env.Links(dir, depth)) {
+	if depth > 0 && (e.env == nil || e.walk(walk{dir: dir, depth: depth})) {
 		p.Lose()
 	}
 }

@@ -30,6 +30,7 @@ type evaluation struct {
 	edits       []edit         // for a mode that allows edits: what each command writes
 	guards      []string       // the policy's guarded files, links followed
 	trims       bool           // blanks stand around the path that a file tool is asked for
+	walks       map[walk]bool
 	// outsideSandbox: the tool use asks to run outside the sandbox.
 	outsideSandbox bool
 	forbidden      string // why the ceiling forbids the line

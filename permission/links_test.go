@@ -1,6 +1,12 @@
 package permission
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
 
 // TestLinksThatGlobsMeet: pathname expansion may make a name that is a link
 // out of the workspace; then no rule with a specifier and no mode proves a
@@ -64,5 +70,44 @@ func TestExactOnly(t *testing.T) {
 		if got := s.decideOn(t, using("Bash", "xargs tar cf x --remove-files a")); got.Behavior != want {
 			t.Errorf("%s: %s (%s)", rule, got.Behavior, got.Reason)
 		}
+	}
+}
+
+// countingFS counts what takes going through directories.
+type countingFS struct {
+	fakeFS
+	walks *int
+}
+
+func (f countingFS) Below(dir string, rule *patterns.Rule, hidden bool) bool {
+	*f.walks++
+	return f.fakeFS.Below(dir, rule, hidden)
+}
+
+func (f countingFS) Links(dir string, depth int) bool {
+	*f.walks++
+	return f.fakeFS.Links(dir, depth)
+}
+
+// TestWalksAreLimited: a directory is gone through once for a line, however
+// often the line names it; and beyond the limit what is asked for may exist.
+func TestWalksAreLimited(t *testing.T) {
+	decide := func(line string) (Decision, int) {
+		walks := 0
+		s := spec{allow: "Bash; Read(**)", deny: "Read(*.pem); Read(*.key)", env: countingFS{walks: &walks}}
+		return s.decideOn(t, using("Bash", line)), walks
+	}
+	if d, walks := decide(strings.Repeat("rg x;", 500)); d.Behavior != Allow || walks != 2 {
+		t.Errorf("%s after %d walks, want one for each rule", outcome(d), walks)
+	}
+	if d, walks := decide(strings.Repeat("touch out/*;", 500)); walks != 1 {
+		t.Errorf("%s after %d walks, want one for the links", outcome(d), walks)
+	}
+	var sb strings.Builder
+	for i := range maxWalks {
+		fmt.Fprintf(&sb, "rg x d%d;", i)
+	}
+	if d, walks := decide(sb.String()); outcome(d) != "ask deny-list Read(*.pem) held" || walks != maxWalks {
+		t.Errorf("%s after %d walks", outcome(d), walks)
 	}
 }

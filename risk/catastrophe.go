@@ -45,9 +45,14 @@ type line struct {
 	place Place
 	room  *room
 	first int // the first command that changes the directory; -1: not looked for
+	// removers are the actions that a recursive rm descends from; nil: not
+	// looked for.
+	removers map[int]bool
 }
 
-func newLine(f *shell.Facts, place Place, in *room) line { return line{f, place, in, -1} }
+func newLine(f *shell.Facts, place Place, in *room) line {
+	return line{facts: f, place: place, room: in, first: -1}
+}
 
 // catastrophe returns why the action at index i is catastrophic, or "".
 func (l *line) catastrophe(i int) string {
@@ -125,7 +130,7 @@ func (l *line) command(i int) string {
 	case name == "rm" || name == "srm":
 		return l.target(i).removal()
 	case name == "find":
-		return l.target(i).findRemoval(i)
+		return l.target(i).findRemoval(l.removes(i))
 	case makesFileSystem(name):
 		return l.target(i).formatting(name)
 	case overwrites(name):
@@ -454,9 +459,8 @@ var narrowing = []string{
 
 // findRemoval looks at find with -delete, or with a child that removes
 // recursively, and no test that narrows it down.
-func (t *target) findRemoval(i int) string {
-	words := t.action.Words
-	removes, narrowed := t.removesFound(i), false
+func (t *target) findRemoval(removes bool) string {
+	words, narrowed := t.action.Words, false
 	for k := range words {
 		removes = removes || words[k].Text == "-delete" && words[k].Known()
 		narrowed = narrowed || t.narrows(k)
@@ -513,29 +517,34 @@ func (t *target) narrows(k int) bool {
 	return k+1 >= len(words) || strings.Trim(words[k+1].Text, "*") != "" || !words[k+1].Known()
 }
 
-// removesFound reports whether the find at index i runs rm -r on what it finds.
-func (t *target) removesFound(i int) bool {
-	for k := i + 1; k < len(t.facts.Actions); k++ {
-		c := &t.facts.Actions[k]
-		if c.Kind != shell.Command || programName(c) != "rm" || !descends(t.facts, k, i) {
-			continue
-		}
-		u := t.room.read(c, "rm")
-		if u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false) {
-			return true
+// removes reports whether a recursive rm is done by the action at index i, also
+// by way of others. That is looked for once a line.
+func (l *line) removes(i int) bool {
+	if l.removers == nil {
+		l.removers = map[int]bool{}
+		for k := range l.facts.Actions {
+			if l.isRecursive(&l.facts.Actions[k]) {
+				l.markParents(k)
+			}
 		}
 	}
-	return false
+	return l.removers[i]
 }
 
-// descends reports whether the action at k is done by the one at i, also by
-// way of others. A parent stands before what it does.
-func descends(f *shell.Facts, k, i int) bool {
-	p := f.Actions[k].Parent
-	for p > i && f.Actions[p].Parent < p {
-		p = f.Actions[p].Parent
+func (l *line) isRecursive(a *shell.Action) bool {
+	if a.Kind != shell.Command || programName(a) != "rm" {
+		return false
 	}
-	return p == i
+	u := l.room.read(a, "rm")
+	return u.option("-r", false) || u.option("-R", false) || u.option("--recursive", false)
+}
+
+// markParents notes the actions that the one at k descends from. A parent
+// stands before what it does.
+func (l *line) markParents(k int) {
+	for p := l.facts.Actions[k].Parent; p >= 0 && p < k && !l.removers[p]; k, p = p, l.facts.Actions[p].Parent {
+		l.removers[p] = true
+	}
 }
 
 // start returns a starting point of find if it is vital. A dot alone is not:
