@@ -143,7 +143,6 @@ var spots = []spot{
 	{"npm config set editor x", "the npm setting editor names a program, or where packages come from", "", shell.Bash},
 	{"python3 -X presite=x a.py", "option -X of python can import a module first", "python3 a.py", shell.Bash},
 	{"make 'X=$(shell ls)'", "make expands the variable X", "make X=a", shell.Bash},
-	{"make 'CC=gcc -O2'", "recipes run the value of the variable CC", "make", shell.Bash},
 	{`command "$x"`, "the command is known only when it runs", "command ls", shell.Bash},
 	{`eval "$x"`, "eval of text that is known only when it runs", "ls", shell.Bash},
 	{". ./f", "source runs a file in this shell", "bash ./f", shell.Bash},

@@ -124,7 +124,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a variable that recipes run", File: "shell/builds.go",
-		Old:  `		e.odd("recipes run the value of the variable "+name, "leave it out")`,
+		Old:  `	e.runText(value, "variable "+name+" of make", false)`,
 		New:  ``,
 		Test: "TestNothingIsHidden/recipes_run_a_variable",
 	},
