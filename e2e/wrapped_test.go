@@ -144,11 +144,14 @@ func record(t testing.TB, b *box) []decision {
 			continue
 		}
 		var e struct {
-			Use, Tool, Dir, Behavior string
-			Time                     time.Time
+			Kind, Use, Tool, Dir, Behavior string
+			Time                           time.Time
 		}
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			t.Errorf("the record has a line that is no JSON: %s", short(text))
+			continue
+		}
+		if e.Kind != "decision" {
 			continue
 		}
 		all = append(all, decision{ID: e.Use, Tool: e.Tool, Allow: e.Behavior == "allow", Dir: e.Dir, At: e.Time})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -54,7 +55,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	if err != nil {
 		return err
 	}
-	record, err := openAudit(filepath.Join(dir, "audit.jsonl"))
+	record, err := openRecord(filepath.Join(dir, "audit.jsonl"), audit.Options{})
 	if err != nil {
 		return err
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agent-wrapper/agent-wrapper/audit"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -26,7 +23,8 @@ type runFlags struct {
 	prompt, model, session, system string
 	agentCommand                   string
 	mcp, dirs                      []string
-	output, log, audit             string
+	output, log                    string
+	audit                          auditFlags
 	noInput, bypass, managed       bool
 }
 
@@ -59,7 +57,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "needed beside --mode bypassPermissions")
 	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")
 	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
-	flags.StringVar(&f.audit, "audit", "", "`file` that gets a line for every decision (default: agent-wrapper/audit.jsonl in the state directory)")
+	f.audit.add(flags)
 	return cmd
 }
 
@@ -81,7 +79,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	record, err := openAudit(f.audit)
+	record, err := f.audit.open()
 	if err != nil {
 		return err
 	}
@@ -109,7 +107,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 // run runs an agent under the policy; every decision is recorded. person may
 // be nil.
 func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events *stream, person permission.Approver) (claude.Outcome, error) {
-	c.policy.Guarded = append(c.policy.Guarded, r.path)
+	c.policy.Guarded = append(c.policy.Guarded, r.files...)
 	events.base = c.place.Workspace
 	for _, w := range c.warnings {
 		events.warn(w)
@@ -117,6 +115,7 @@ func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events
 	o.Dir = c.place.Workspace
 	o.Disallowed = texts(c.spec.Deny)
 	o.Events, o.Paused = events.event, c.session.Paused
+	o.Outcome = r.outcome
 	o.Decider = &permission.Evaluator{
 		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: r,
 		Approver: claude.Announce(events.event, person),
@@ -215,43 +214,6 @@ func (a *app) approver(noInput bool, events *stream, s *screen) permission.Appro
 		return newAsker(newKeyboard(a.in), &screen{out: a.err})
 	}
 	return nil
-}
-
-// record is an open record and where it is.
-type record struct {
-	*audit.Log
-	path string
-}
-
-// openAudit opens the record, by default the user's own.
-func openAudit(path string) (*record, error) {
-	if path == "" {
-		dir, err := stateDir()
-		if err != nil {
-			return nil, err
-		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("the record of decisions cannot be kept (say where with --audit FILE): %w", err)
-		}
-		path = filepath.Join(dir, "audit.jsonl")
-	}
-	log, err := audit.Open(path)
-	if err != nil {
-		return nil, unwritable("--audit", err)
-	}
-	return &record{log, absolute(path)}, nil
-}
-
-// stateDir is where this user's records are kept.
-func stateDir() (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "agent-wrapper"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", usage("there is no home directory to keep the record of decisions in: say where with --audit FILE")
-	}
-	return filepath.Join(home, ".local", "state", "agent-wrapper"), nil
 }
 
 // closing closes a file that was written; an error that it reports counts if

@@ -167,10 +167,13 @@ func (c *scanner) firstPiece(p int) {
 	for q < len(c.s) && strings.IndexByte(special+"{}[]*?~#", c.s[q]) < 0 {
 		q++
 	}
-	if !keeps(c.s[p:q]) {
+	value := c.s[p:q]
+	if !keeps(value) {
 		c.add(p, q)
 	}
-	c.done = q
+	if !isURL(value) {
+		c.done = q
+	}
 }
 
 // bare hides a value without quotes, and returns where it ends. The first piece

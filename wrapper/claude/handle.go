@@ -109,7 +109,7 @@ func (r *run) recordDenial(id string, e *entry, why error) string {
 // canUseTool hands a question to the Decider, which answers in its own time.
 func (r *run) canUseTool(id string, c *canUseTool) error {
 	deny := func(why string) error {
-		return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
+		return r.turnAway(id, c, why)
 	}
 	if r.phase != working || r.stopping {
 		r.book.get(c.ID).refuse()
@@ -375,11 +375,16 @@ func (r *run) wants(b *block, agent string) {
 func (r *run) gave(b *block, t *turn) error {
 	o := outcome{id: b.ToolUseID, good: !b.Error, meta: t.account(b.ToolUseID)}
 	e := r.book.get(o.id)
+	was := e.stand
 	switch verdict, why := r.book.settle(o); verdict {
 	case breached:
+		r.became(o.id, e, b, why)
 		return &Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
 	case foreignDeny:
 		r.foreign(denied{ID: o.id})
+	}
+	if was == approved {
+		r.became(o.id, e, b, "")
 	}
 	e.input = nil // not needed again
 	emit(r.o.Events, Event{

@@ -45,6 +45,10 @@ type Options struct {
 	// Paused returns why the agent is paused, "" if it is not; nil: it never
 	// is. A paused agent is denied already at the hook.
 	Paused func() string
+	// Outcome takes what became of each tool use that was allowed, and of one
+	// that ran without; nil: nobody wants to know. An error is an event: what
+	// has run has run.
+	Outcome func(ToolOutcome) error
 	// Events takes what happens, in order, from one goroutine at a time; nil:
 	// nobody listens.
 	Events func(Event)

@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+type dialect = shell.Dialect
+
+// maskLine hides the secrets in a command line. What a shell would do stays to
+// be seen: where hiding whole quoted values changes more of what the line would
+// do than the words that hold them, only parts of words are hidden.
+func maskLine(line string, d dialect) (string, int) {
+	masked, n := mask.Command(line)
+	if n == 0 || sameDeeds(line, masked, d) {
+		return masked, n
+	}
+	return mask.Words(line)
+}
+
+// sameDeeds reports whether two lines would do the same, but for the text of
+// arguments: as many actions, each of the same kind, with as many words, the
+// same program and the same path.
+func sameDeeds(a, b string, d dialect) bool {
+	x, y := shell.Analyze(a, shell.Options{Dialect: d}), shell.Analyze(b, shell.Options{Dialect: d})
+	return (x.Failed == "") == (y.Failed == "") && x.Failed == "" &&
+		slices.EqualFunc(x.Actions, y.Actions, func(a, b shell.Action) bool { return sameDeed(&a, &b) })
+}
+
+func sameDeed(a, b *shell.Action) bool {
+	switch {
+	case a.Kind != b.Kind || a.May != b.May || a.Parent != b.Parent || len(a.Words) != len(b.Words) || len(a.Assigns) != len(b.Assigns):
+		return false
+	case a.Kind == shell.Command:
+		return len(a.Words) == 0 || a.Words[0].Filled("…") == b.Words[0].Filled("…")
+	case a.Kind == shell.Fetch:
+		return true // a URL may carry a secret; its host is not one
+	}
+	return a.Path.Filled("…") == b.Path.Filled("…")
+}
+
+// maxActions is how many actions a record names, maxAction how long each may
+// be in bytes.
+const (
+	maxActions = 100
+	maxAction  = 500
+)
+
+// actions names what the shell's line of the input would do; more is how many
+// actions are left out. Other tools have none but themselves.
+func (e *Entry) actions(use permission.ToolUse, input json.RawMessage) (names []string, more int) {
+	var in struct {
+		Command string `json:"command"`
+	}
+	if use.Tool != "Bash" && use.Tool != "Monitor" || json.Unmarshal(input, &in) != nil || in.Command == "" {
+		return nil, 0
+	}
+	line, _ := maskLine(in.Command, use.Dialect) // counted with the input
+	facts := shell.Analyze(line, shell.Options{Dir: use.Dir, Dialect: use.Dialect})
+	for i := range facts.Actions {
+		if i == maxActions {
+			return names, len(facts.Actions) - i
+		}
+		name, _ := mask.Text(nameOf(&facts.Actions[i]))
+		if len(name) > maxAction {
+			name = strings.ToValidUTF8(name[:maxAction], "") + "…"
+		}
+		names = append(names, name)
+	}
+	return names, 0
+}
+
+// nameOf is an action in words.
+func nameOf(a *shell.Action) string {
+	switch a.Kind {
+	case shell.Command:
+		words := make([]string, len(a.Words))
+		for i := range a.Words {
+			words[i] = quoted(a.Words[i].Filled("…"))
+		}
+		return "run " + strings.Join(words, " ")
+	case shell.Read:
+		return "read " + a.Path.Filled("…")
+	case shell.Write:
+		return "write " + a.Path.Filled("…")
+	case shell.Fetch:
+		return "fetch " + a.Path.Filled("…")
+	}
+	return "unclear: " + a.Reason
+}
+
+// quoted puts quotes around a word that a shell would not take as one.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\r\n'\"\\`$&|;<>(){}[]*?~#!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

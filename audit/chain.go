@@ -1,0 +1,371 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// version is of the form of a record.
+const version = 2
+
+// sum is a SHA-256; as text "sha256:" and hexadecimal digits.
+type sum [sha256.Size]byte
+
+const sumPrefix = "sha256:"
+
+// String returns the text of the hash.
+func (s sum) String() string { return sumPrefix + hex.EncodeToString(s[:]) }
+
+// MarshalText returns the text of the hash.
+func (s sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *sum) UnmarshalText(text []byte) error {
+	digits, ok := strings.CutPrefix(string(text), sumPrefix)
+	if !ok || len(digits) != hex.EncodedLen(len(s)) || strings.ToLower(digits) != digits {
+		return fmt.Errorf("%.80q is no hash: it is sha256: and %d digits of 0-9a-f", text, hex.EncodedLen(len(s)))
+	}
+	_, err := hex.Decode(s[:], []byte(digits))
+	return err
+}
+
+// position is a place in a record: behind the line of record Seq, which goes
+// from byte Start to byte End, with its line feed.
+type position struct {
+	Seq   uint64 `json:"seq"`
+	Hash  sum    `json:"hash"`
+	Start int64  `json:"start"`
+	End   int64  `json:"end"`
+}
+
+// holds checks that the record still has the line of the position.
+func (p position) holds(f io.ReaderAt, size int64) error {
+	if size < p.End {
+		return fmt.Errorf("it has %d bytes, and %d were written: it was cut behind record %d or before", size, p.End, p.Seq)
+	}
+	line := io.NewSectionReader(f, p.Start, p.End-p.Start-1)
+	h := sha256.New()
+	n, err := io.Copy(h, line)
+	if err != nil {
+		return err
+	}
+	end := make([]byte, 1)
+	if _, err := f.ReadAt(end, p.Start+n); err != nil {
+		return err
+	}
+	if end[0] != '\n' || sum(h.Sum(nil)) != p.Hash {
+		return fmt.Errorf("record %d, at byte %d, is not the line that was written", p.Seq, p.Start)
+	}
+	return nil
+}
+
+// Damage is an error: a record is not the one that was written.
+type Damage struct {
+	Log, Head string // files
+	Err       error
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("the record %s is not as it was left: %v; look at it with agent-wrapper audit verify; "+
+		"to begin a new one, move it away together with %s", d.Log, d.Err, d.Head)
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// fragment is what stands between two records and is none.
+type fragment struct {
+	Bytes int64 `json:"bytes"`
+	Hash  sum   `json:"hash"`
+}
+
+// walker goes through a record line by line and holds the chain together.
+type walker struct {
+	at    position
+	lines int // of version 1, before the first record
+	// loose is all that stands between at and offset, offset the place behind
+	// the last line that was seen.
+	loose  hash.Hash
+	offset int64
+}
+
+func newWalker() walker {
+	w := walker{loose: sha256.New()}
+	w.at.Hash = sum(w.loose.Sum(nil)) // what stands before the first line: nothing
+	return w
+}
+
+// torn reports whether something that is no record stands behind the last one.
+func (w *walker) torn() bool { return w.offset > w.at.End }
+
+// link is what the chain needs to know of a line.
+type link struct {
+	V    int
+	Seq  uint64
+	Prev sum
+	Kind string
+	Torn *fragment
+}
+
+// parse reads a whole line, without its line feed. ok is false if it is no
+// record.
+func parse(line []byte) (l link, ok bool) {
+	err := json.Unmarshal(line, &l)
+	return l, err == nil && l.V == version && l.Seq > 0
+}
+
+// opening is how the lines of every version begin.
+const opening = `{"v":`
+
+// errLoose: a line is no record, and nothing before the first one either.
+var errLoose = errors.New("is no record")
+
+// line takes the next line, with its line feed.
+func (w *walker) line(line []byte) error {
+	start := w.offset
+	w.offset += int64(len(line))
+	text := bytes.TrimSuffix(line, []byte("\n"))
+	l, ok := parse(text)
+	if !ok {
+		w.loose.Write(line)
+		if w.at.Seq > 0 {
+			return nil // torn, if the next record says so
+		}
+		if n := min(len(text), len(opening)); string(text[:n]) != opening[:n] {
+			return errLoose
+		}
+		w.lines++
+		return nil
+	}
+	if err := w.fits(l, start); err != nil {
+		return err
+	}
+	w.move(l.Seq, text, start)
+	return nil
+}
+
+// move goes behind a record.
+func (w *walker) move(seq uint64, text []byte, start int64) {
+	w.at = position{Seq: seq, Hash: sha256.Sum256(text), Start: start, End: start + int64(len(text)) + 1}
+	w.offset = w.at.End
+	w.loose.Reset()
+}
+
+// before is what the prev of the next record has to be.
+func (w *walker) before() sum {
+	if w.at.Seq == 0 {
+		return sum(w.loose.Sum(nil))
+	}
+	return w.at.Hash
+}
+
+// fits checks that a record is the one that follows.
+func (w *walker) fits(l link, start int64) error {
+	switch {
+	case l.Seq != w.at.Seq+1:
+		return &gap{want: w.at.Seq + 1, got: l.Seq}
+	case l.Prev != w.before():
+		return errPrev
+	case (l.Seq == 1) != (l.Kind == kindBegin):
+		return fmt.Errorf("record %d is of kind %s", l.Seq, l.Kind)
+	case l.Seq == 1:
+		return nil
+	case start > w.at.End && l.Torn == nil:
+		return fmt.Errorf("%d bytes before it are no record, and it does not say that one was torn", start-w.at.End)
+	case l.Torn != nil && *l.Torn != w.fragment(start):
+		return errors.New("what stands before it is not the torn line that it names")
+	}
+	return nil
+}
+
+// fragment is what stands loose before a line that begins at start.
+func (w *walker) fragment(start int64) fragment {
+	return fragment{start - w.at.End, sum(w.loose.Sum(nil))}
+}
+
+// errPrev: a record does not carry the hash of the line before it.
+var errPrev = errors.New("does not carry the hash of the line before it")
+
+// gap is an error: records are missing, or stand elsewhere.
+type gap struct{ want, got uint64 }
+
+func (g *gap) Error() string {
+	return fmt.Sprintf("is record %d where record %d belongs", g.got, g.want)
+}
+
+// maxLine is the longest line of a record in bytes; we write none as long.
+const maxLine = 16 << 20
+
+var errLong = fmt.Errorf("is longer than %d bytes: we write no such line", maxLine)
+
+// lines calls take for each line of r with its line feed; rest is what stands
+// behind the last line feed. A line beyond maxLine is an error.
+func lines(r io.Reader, take func(line []byte) error) (rest []byte, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var long []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		switch {
+		case len(long)+len(part) > maxLine:
+			return nil, errLong
+		case err == bufio.ErrBufferFull:
+			long = append(long, part...)
+			continue
+		case err == io.EOF:
+			return append(long, part...), nil
+		case err != nil:
+			return nil, err
+		}
+		if len(long) > 0 {
+			part = append(long, part...)
+			long = long[:0]
+		}
+		if err := take(part); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// stamp tells whether somebody wrote to a file.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+// locked keeps other writers out, of this process and of others.
+func (l *Log) locked(do func() error) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bad != nil {
+		return l.bad
+	}
+	if err := lock(l.file); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock(l.file)) }()
+	return do()
+}
+
+// follow goes to the end of the record, where others may have written. What a
+// crash left there is ended and named.
+func (l *Log) follow() error {
+	info, err := l.ours()
+	if err != nil {
+		return err
+	}
+	if now := (stamp{info.Size(), info.ModTime()}); now == l.seen {
+		return nil
+	}
+	if err := l.again(info.Size()); err != nil {
+		return &Damage{l.path, l.head.path, err}
+	}
+	rest, err := l.read(info.Size())
+	if err == nil && rest > 0 {
+		if err = l.put([]byte("\n")); err == nil {
+			_, err = l.read(info.Size() + 1)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if l.walk.torn() && l.walk.at.Seq > 0 {
+		torn := l.walk.fragment(l.walk.offset)
+		return l.write(&Entry{Kind: kindTorn, Torn: &torn})
+	}
+	return l.look()
+}
+
+// ours checks that the open file is still the one at the path.
+func (l *Log) ours() (os.FileInfo, error) {
+	open, err := l.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	named, err := os.Stat(l.path)
+	if err != nil {
+		return nil, fmt.Errorf("the record was taken away while in use: %w", err)
+	}
+	if !os.SameFile(open, named) {
+		return nil, fmt.Errorf("the record %s was replaced while in use: start again", l.path)
+	}
+	return open, nil
+}
+
+// again checks that the last line is still there.
+func (l *Log) again(size int64) error {
+	if l.walk.at.Seq == 0 {
+		return nil
+	}
+	return l.walk.at.holds(l.file, size)
+}
+
+// read takes the lines from where the walker is up to size; rest is how many
+// bytes stand behind the last line feed.
+func (l *Log) read(size int64) (rest int, err error) {
+	w := &l.walk
+	w.offset = w.at.End
+	w.loose.Reset()
+	w.lines = 0
+	part, err := lines(io.NewSectionReader(l.file, w.offset, size-w.offset), func(line []byte) error {
+		if err := w.line(line); err != nil {
+			return &Damage{l.path, l.head.path, fmt.Errorf("the line behind record %d %w", w.at.Seq, err)}
+		}
+		return nil
+	})
+	return len(part), err
+}
+
+// write adds a record at the end; the lock is held.
+func (l *Log) write(e *Entry) error {
+	e.V, e.Seq, e.Prev = version, l.walk.at.Seq+1, l.walk.before()
+	e.Time = l.now().UTC().Format(time.RFC3339Nano)
+	line, err := e.line()
+	if err != nil {
+		return err
+	}
+	if len(line) > maxLine {
+		return fmt.Errorf("the line would have %d bytes, and may have %d", len(line), maxLine)
+	}
+	start := l.walk.offset
+	if err := l.put(line); err != nil {
+		return err
+	}
+	l.walk.move(e.Seq, line[:len(line)-1], start)
+	l.late++
+	if l.sync == SyncEach || e.Kind == kindBegin {
+		if err := l.commit(l.walk.at); err != nil {
+			return l.fail(err)
+		}
+		l.late = 0
+	}
+	return l.look()
+}
+
+// put writes to the file. A write that fails may leave part of a line, which
+// the next look at the file finds.
+func (l *Log) put(text []byte) error {
+	l.seen = stamp{}
+	n, err := l.file.Write(text)
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// look remembers what the file is like.
+func (l *Log) look() error {
+	info, err := l.file.Stat()
+	if err == nil && info.Size() == l.walk.offset {
+		l.seen = stamp{info.Size(), info.ModTime()}
+	}
+	return err
+}

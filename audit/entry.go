@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// The kinds of records.
+const (
+	kindBegin    = "begin"
+	kindDecision = "decision"
+	kindOutcome  = "outcome"
+	kindTorn     = "torn"
+)
+
+// Entry is one record; what its fields mean, the package comment says.
+type Entry struct {
+	V    int    `json:"v"`
+	Seq  uint64 `json:"seq"`
+	Prev sum    `json:"prev"`
+	Time string `json:"time"`
+	Kind string `json:"kind"`
+
+	Before int       `json:"before,omitempty"` // lines of version 1
+	Lost   *position `json:"lost,omitempty"`
+	Torn   *fragment `json:"torn,omitempty"`
+
+	Session  string          `json:"session,omitempty"`
+	Agent    string          `json:"agent,omitempty"`
+	Use      string          `json:"use,omitempty"`
+	Tool     string          `json:"tool,omitempty"`
+	Dir      string          `json:"dir,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Masked   int             `json:"masked,omitempty"`
+	Cut      int             `json:"cut,omitempty"`
+	Digest   string          `json:"digest,omitempty"`
+	Actions  []string        `json:"actions,omitempty"`
+	More     int             `json:"more,omitempty"`
+	Behavior string          `json:"behavior,omitempty"`
+	Layer    string          `json:"layer,omitempty"`
+	Rule     string          `json:"rule,omitempty"`
+	Source   string          `json:"source,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	Risk     string          `json:"risk,omitempty"`
+	Tier     int             `json:"tier,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Held     bool            `json:"held,omitempty"`
+	Updated  json.RawMessage `json:"updated,omitempty"`
+
+	Of      uint64 `json:"of,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Exit    *int   `json:"exit,omitempty"`
+}
+
+// line is the record as it is written, with its line feed.
+func (e *Entry) line() ([]byte, error) {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false) // the text of commands is to be found as it is
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	return line.Bytes(), nil
+}
+
+// decision is the record of a decision, without its place in the chain.
+func decision(r permission.Record) *Entry {
+	use, d := r.Use, r.Result.Decision
+	e := &Entry{
+		Kind: kindDecision, Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool,
+		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: place(d.RuleSource),
+		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
+	}
+	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
+	e.Input, e.Digest = e.keep(e.masked(use.Input, use.Dialect))
+	final := use.Input
+	if after := r.Result.UpdatedInput; len(after) > 0 && !bytes.Equal(use.Input, after) {
+		final = after
+		e.Updated, _ = e.keep(e.masked(after, use.Dialect))
+	}
+	e.Actions, e.More = e.actions(use, final)
+	return e
+}
+
+// maxText and maxInput are the longest a text and an input may be in a record,
+// in bytes; of a longer one a beginning is kept.
+const (
+	maxText   = 64 << 10
+	maxInput  = 1 << 20
+	beginning = 4 << 10
+)
+
+// hide masks a text.
+func (e *Entry) hide(text string) string {
+	text, n := mask.Text(text)
+	e.Masked += n
+	if len(text) > maxText {
+		e.Cut = max(e.Cut, len(text))
+		text = start(text)
+	}
+	return text
+}
+
+// start is the beginning of a long text.
+func start(text string) string {
+	return strings.ToValidUTF8(text[:beginning], "") + "…"
+}
+
+// masked is an input with its secrets hidden.
+func (e *Entry) masked(input json.RawMessage, d dialect) json.RawMessage {
+	out, n := mask.JSON(asJSON(input), func(line string) (string, int) { return maskLine(line, d) })
+	e.Masked += n
+	return out
+}
+
+// keep is an input as it stands in the record, and the digest of the whole.
+func (e *Entry) keep(input json.RawMessage) (kept json.RawMessage, digest string) {
+	digest = sum(sha256.Sum256(input)).String()
+	if len(input) <= maxInput {
+		return input, digest
+	}
+	e.Cut = max(e.Cut, len(input))
+	return asText(start(string(input))), digest
+}
+
+// asJSON returns the input, as a string if it is no JSON or not UTF-8.
+func asJSON(input json.RawMessage) json.RawMessage {
+	var short bytes.Buffer
+	if utf8.Valid(input) && json.Compact(&short, input) == nil {
+		return short.Bytes()
+	}
+	return asText(strings.ToValidUTF8(string(input), "\ufffd"))
+}
+
+func asText(s string) json.RawMessage {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always has a form
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+func place(s patterns.Source) string {
+	if s.Line == 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
+}

@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// columns are those of the CSV, in order.
+var columns = []struct {
+	name string
+	of   func(*Entry) string
+}{
+	{"seq", func(e *Entry) string { return strconv.FormatUint(e.Seq, 10) }},
+	{"time", func(e *Entry) string { return e.Time }},
+	{"kind", func(e *Entry) string { return e.Kind }},
+	{"session", func(e *Entry) string { return e.Session }},
+	{"agent", func(e *Entry) string { return e.Agent }},
+	{"use", func(e *Entry) string { return e.Use }},
+	{"tool", func(e *Entry) string { return e.Tool }},
+	{"dir", func(e *Entry) string { return e.Dir }},
+	{"input", func(e *Entry) string { return string(e.Input) }},
+	{"actions", func(e *Entry) string { return strings.Join(e.Actions, "\n") }},
+	{"behavior", func(e *Entry) string { return e.Behavior }},
+	{"layer", func(e *Entry) string { return e.Layer }},
+	{"rule", func(e *Entry) string { return e.Rule }},
+	{"source", func(e *Entry) string { return e.Source }},
+	{"reason", func(e *Entry) string { return e.Reason }},
+	{"message", func(e *Entry) string { return e.Message }},
+	{"risk", func(e *Entry) string { return e.Risk }},
+	{"tier", func(e *Entry) string { return number(uint64(e.Tier)) }},
+	{"by", func(e *Entry) string { return e.By }},
+	{"held", func(e *Entry) string { return strconv.FormatBool(e.Held) }},
+	{"updated", func(e *Entry) string { return string(e.Updated) }},
+	{"digest", func(e *Entry) string { return e.Digest }},
+	{"of", func(e *Entry) string { return number(e.Of) }},
+	{"outcome", func(e *Entry) string { return e.Outcome }},
+	{"exit", (*Entry).exit},
+}
+
+func number(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func (e *Entry) exit() string {
+	if e.Exit == nil {
+		return ""
+	}
+	return strconv.Itoa(*e.Exit)
+}
+
+// CSV writes records as comma-separated values, the first line with the names
+// of the columns. It is to be flushed at the end.
+type CSV struct{ out *csv.Writer }
+
+// NewCSV writes the names of the columns.
+func NewCSV(w io.Writer) (*CSV, error) {
+	c := &CSV{csv.NewWriter(w)}
+	var names []string
+	for _, col := range columns {
+		names = append(names, col.name)
+	}
+	return c, c.out.Write(names)
+}
+
+// Write writes a record.
+func (c *CSV) Write(e *Entry) error {
+	row := make([]string, len(columns))
+	for i, col := range columns {
+		row[i] = harmless(col.of(e))
+	}
+	return c.out.Write(row)
+}
+
+// Flush writes what is still held back.
+func (c *CSV) Flush() error {
+	c.out.Flush()
+	return c.out.Error()
+}
+
+// harmless is a cell that no spreadsheet takes for a formula: one that would be
+// gets an apostrophe in front.
+func harmless(cell string) string {
+	begin := strings.TrimLeft(cell, " \t\r\n\u00a0\ufeff")
+	if begin != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(begin)[0]) || cell != "" && strings.IndexByte("\t\r\n", cell[0]) >= 0 {
+		return "'" + cell
+	}
+	return cell
+}

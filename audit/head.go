@@ -1,0 +1,118 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// head is the file that says how far a record goes at least.
+type head struct{ path string }
+
+// headText is its text.
+type headText struct {
+	V      int    `json:"v"`
+	Record string `json:"record"` // for a person: where the record is
+	position
+}
+
+// HeadFile is the file in dir for the head of the record at path. It is the
+// same for every spelling of the path.
+func HeadFile(dir, path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path = real(path)
+	return filepath.Join(dir, fmt.Sprintf("%.40s-%.8x.head", filepath.Base(path), sha256.Sum256([]byte(path)))), nil
+}
+
+// real follows the links of a path whose last name need not exist.
+func real(path string) string {
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		return file
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// read returns the position that the head names; none is the zero position.
+func (h head) read() (position, error) {
+	data, err := os.ReadFile(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return position{}, nil
+	}
+	var text headText
+	if err == nil {
+		err = json.Unmarshal(data, &text)
+	}
+	if p := text.position; err == nil && (text.V != 1 || p.Seq == 0 || p.Start < 0 || p.End <= p.Start) {
+		err = errors.New("it is not one that we wrote")
+	}
+	if err != nil {
+		return position{}, fmt.Errorf("read the head of the record, %s: %w", h.path, err)
+	}
+	return text.position, nil
+}
+
+// raise writes the head, but where it names a later record already: other
+// processes write it too.
+func (h head) raise(record string, p position, durable bool) error {
+	return h.locked(func() error {
+		known, err := h.read()
+		if err != nil || known.Seq >= p.Seq {
+			return err
+		}
+		return h.write(record, p, durable)
+	})
+}
+
+// begin writes the head of a new record.
+func (h head) begin(record string, p position) error {
+	return h.locked(func() error { return h.write(record, p, true) })
+}
+
+// write replaces the head in one step. Its directory is not synced: after a
+// crash the head may be an older one, and an older one is true as well.
+func (h head) write(record string, p position, durable bool) error {
+	data, err := json.Marshal(headText{1, real(record), p})
+	if err != nil {
+		return err
+	}
+	temp := h.path + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the head of the record: %w", err)
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, h.path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the head of the record: %w", err)
+	}
+	return nil
+}
+
+// locked keeps other writers of the head out. The lock's file stays: who takes
+// a lock away cannot know that nobody waits for it.
+func (h head) locked(do func() error) (err error) {
+	f, err := os.OpenFile(h.path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock the head of the record: %w", err)
+	}
+	defer f.Close() // and with it the lock
+	if err := lock(f); err != nil {
+		return err
+	}
+	return do()
+}

@@ -1,0 +1,135 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+// readEntry reads a line of any version.
+func readEntry(line []byte) (*Entry, error) {
+	var e Entry
+	if err := json.Unmarshal(line, &e); err != nil {
+		return nil, err
+	}
+	if e.V == 1 && e.Kind == "" {
+		e.Kind = kindDecision
+	}
+	return &e, nil
+}
+
+// Filter says which records are wanted. A field that is zero asks for nothing.
+type Filter struct {
+	Tool, Behavior, Session, Agent, Use, Kind string // exactly
+	Rule                                      string // a part of the rule
+	Text                                      string // a part of the line, in whatever case
+	Since, Until                              time.Time
+}
+
+// matches reports whether a record is wanted; an outcome matches by what it
+// says itself.
+func (f *Filter) matches(e *Entry, line []byte) bool {
+	for _, want := range [][2]string{
+		{f.Tool, e.Tool}, {f.Behavior, e.Behavior}, {f.Session, e.Session}, {f.Agent, e.Agent}, {f.Use, e.Use}, {f.Kind, e.Kind},
+	} {
+		if want[0] != "" && want[0] != want[1] {
+			return false
+		}
+	}
+	if !strings.Contains(e.Rule, f.Rule) || !f.covers(e.Time) {
+		return false
+	}
+	return f.Text == "" || strings.Contains(strings.ToLower(e.searched(line)), strings.ToLower(f.Text))
+}
+
+// covers reports whether a time is wanted.
+func (f *Filter) covers(text string) bool {
+	if f.Since.IsZero() && f.Until.IsZero() {
+		return true
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil && !at.Before(f.Since) && (f.Until.IsZero() || at.Before(f.Until))
+}
+
+// searched is the text of a record that is searched: the line, and its input as
+// a person would write it.
+func (e *Entry) searched(line []byte) string {
+	return string(line) + "\n" + inputText(e.Input) + "\n" + strings.Join(e.Actions, "\n")
+}
+
+// Scan reads records from r, up to the last whole line, and hands those that f
+// wants to each, with their line without its line feed, which is each's until
+// it returns. What is no record is left out.
+func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error {
+	_, err := lines(r, func(line []byte) error {
+		line = line[:len(line)-1]
+		e, err := readEntry(line)
+		if err != nil || !f.matches(e, line) {
+			return nil
+		}
+		return each(e, line)
+	})
+	return err
+}
+
+// inputText is an input as a person reads it: the command, the path or the URL
+// if that is what it is about, else the JSON.
+func inputText(input json.RawMessage) string {
+	var members map[string]any
+	if json.Unmarshal(input, &members) == nil {
+		for _, name := range []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query"} {
+			if text, _ := members[name].(string); text != "" {
+				return text
+			}
+		}
+	}
+	return string(input)
+}
+
+// String is the record in one line for a person, with nothing in it that a
+// terminal would obey.
+func (e *Entry) String() string {
+	at := e.Time
+	if t, err := time.Parse(time.RFC3339Nano, e.Time); err == nil {
+		at = t.Format("2006-01-02 15:04:05")
+	}
+	return visible.Line(fmt.Sprintf("%6d %s  %s", e.Seq, at, e.words()))
+}
+
+// maxInputText is how much of an input String shows, in bytes.
+const maxInputText = 160
+
+func (e *Entry) words() string {
+	switch e.Kind {
+	case kindBegin:
+		return "begin"
+	case kindTorn:
+		return fmt.Sprintf("torn   %d bytes of a crash", e.Torn.size())
+	case kindOutcome:
+		words := fmt.Sprintf("%-6s %s", e.Outcome, e.Tool)
+		if e.Exit != nil {
+			words += fmt.Sprintf(", exit code %d", *e.Exit)
+		}
+		return words + fmt.Sprintf(" (of %d)", e.Of)
+	}
+	input := inputText(e.Input)
+	if len(input) > maxInputText {
+		input = strings.ToValidUTF8(input[:maxInputText], "") + fmt.Sprintf("… (%d bytes)", len(input))
+	}
+	why := e.Layer
+	if e.Rule != "" {
+		why += " " + e.Rule
+	}
+	return fmt.Sprintf("%-6s %s: %s (%s; by %s)", e.Behavior, e.Tool, input, why, e.By)
+}
+
+func (f *fragment) size() int64 {
+	if f == nil {
+		return 0
+	}
+	return f.Bytes
+}

@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Report is what Verify found.
+type Report struct {
+	Lines   int    // of the file
+	Records uint64 // the number of the last record
+	Old     int    // lines of version 1 before the first record
+	Torn    int    // crashes that were closed off
+	Head    string // hash of the last record, "" if there is none
+	// Known is the number of the record up to which the head vouches that
+	// nothing is missing; 0: there is no head.
+	Known uint64
+	// Since is how many records follow the one with the hash that was given.
+	Since uint64
+	// Notes say what is no fault and still to be known, Faults what is one.
+	Notes, Faults []Finding
+}
+
+// Finding is one thing that Verify found. Line is that of the file, counted
+// from 1; 0 is the file as a whole.
+type Finding struct {
+	Line int
+	Text string
+}
+
+// maxFaults is how many faults are named.
+const maxFaults = 20
+
+// Verify reads a record from the start and holds it against its chain, its head
+// and, if it is not "", the hash of a record that somebody kept elsewhere. The
+// error is that it could not be read.
+func Verify(path, headFile, hash string) (*Report, error) {
+	v := &verifier{walk: newWalker(), report: &Report{}}
+	if hash != "" {
+		v.want = new(sum)
+		if err := v.want.UnmarshalText([]byte(hash)); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := v.snapshot(f, headFile)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := lines(io.NewSectionReader(f, 0, size), v.line)
+	if errors.Is(err, errLong) {
+		v.fault(v.report.Lines+1, "%v", err)
+		return v.report, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.end(rest)
+	return v.report, nil
+}
+
+// verifier goes through a record that may have been changed anywhere.
+type verifier struct {
+	walk   walker
+	head   position
+	want   *sum
+	report *Report
+
+	met     bool // the record with the hash that is wanted
+	reached bool // the record of the head, as it is
+	// doubt is a line whose hash is not the one that the next line carries:
+	// either of them was changed. The line after tells which.
+	doubt *doubt
+}
+
+type doubt struct {
+	line int // that carries another hash
+	hash sum // its own
+	seq  uint64
+}
+
+// snapshot looks at the length and the head while nobody writes.
+func (v *verifier) snapshot(f *os.File, headFile string) (int64, error) {
+	if err := share(f); err != nil {
+		return 0, err
+	}
+	defer unlock(f)
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if v.head, err = (head{headFile}).read(); err != nil {
+		v.fault(0, "%v", err)
+	}
+	v.report.Known = v.head.Seq
+	return info.Size(), nil
+}
+
+func (v *verifier) fault(line int, format string, args ...any) {
+	if len(v.report.Faults) < maxFaults {
+		v.report.Faults = append(v.report.Faults, Finding{line, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (v *verifier) note(line int, format string, args ...any) {
+	v.report.Notes = append(v.report.Notes, Finding{line, fmt.Sprintf(format, args...)})
+}
+
+// line takes the next line. After a fault it goes on from the line as it
+// stands.
+func (v *verifier) line(line []byte) error {
+	v.report.Lines++
+	start := v.walk.offset
+	was := v.walk
+	torn, loose := v.walk.torn(), v.walk.at.Seq == 0
+	err := v.walk.line(line)
+	l, ok := parse(line[:len(line)-1])
+	switch {
+	case err == errLoose:
+		v.fault(v.report.Lines, "is no record")
+		v.walk.loose.Write(line)
+		return nil
+	case !ok:
+		return nil // torn, or of version 1: the next record tells
+	case err != nil:
+		v.broken(l, err, torn && !loose, was.at)
+		v.walk.move(l.Seq, line[:len(line)-1], start)
+	default:
+		v.settle(l)
+	}
+	v.known(l, line)
+	return nil
+}
+
+// broken names a line that does not fit.
+func (v *verifier) broken(l link, err error, torn bool, before position) {
+	here := v.report.Lines
+	var g *gap
+	switch {
+	case torn && l.Torn == nil:
+		v.fault(here-1, "is no record: it was changed, or something was put in")
+	case errors.As(err, &g) && g.got > g.want:
+		v.fault(here, "records %d to %d are missing before it", g.want, g.got-1)
+	case errors.As(err, &g):
+		v.fault(here, "is record %d, and record %d belongs here: it was moved, put in twice, or changed", g.got, g.want)
+	case errors.Is(err, errPrev) && before.Seq > 0:
+		v.settle(l)
+		v.doubt = &doubt{line: here, seq: l.Seq}
+		return
+	default:
+		v.fault(here, "%v", err)
+	}
+	v.settle(l)
+}
+
+// settle tells which of two lines was changed, now that a third one is there:
+// it carries the hash of the second as it was.
+func (v *verifier) settle(l link) {
+	d := v.doubt
+	v.doubt = nil
+	switch {
+	case d == nil:
+	case l.Seq == d.seq+1 && l.Prev == d.hash:
+		v.fault(d.line-1, "was changed: the next line carries another hash of it")
+	default:
+		v.fault(d.line, "was changed: it does not carry the hash of the line before it")
+	}
+}
+
+// known compares a record with what is known of it.
+func (v *verifier) known(l link, line []byte) {
+	at := v.walk.at
+	if v.doubt != nil && v.doubt.line == v.report.Lines {
+		v.doubt.hash = at.Hash
+	}
+	r := v.report
+	switch {
+	case l.Kind == kindTorn:
+		r.Torn++
+		v.note(r.Lines, "closes off a line that was torn by a crash")
+	case l.Kind == kindBegin:
+		v.begun(line)
+	}
+	if l.Seq == v.head.Seq {
+		v.reached = at.Hash == v.head.Hash
+		if !v.reached && v.doubt == nil && len(r.Faults) == 0 {
+			v.fault(r.Lines, "was changed: it is not record %d as its head knows it", l.Seq)
+		}
+	}
+	if v.want != nil && at.Hash == *v.want {
+		v.met = true
+		r.Since = 0
+	} else if v.met {
+		r.Since++
+	}
+}
+
+// begun notes what the first record tells.
+func (v *verifier) begun(line []byte) {
+	e, err := readEntry(line)
+	if err != nil {
+		return
+	}
+	if v.report.Old = e.Before; e.Before > 0 {
+		v.note(v.report.Lines, "%d lines before it are of version 1, which had no chain; they are as they were when it was written", e.Before)
+	}
+	if e.Lost != nil {
+		v.fault(v.report.Lines, "begins in the place of another record, which had reached record %d and is gone", e.Lost.Seq)
+	}
+}
+
+// end looks at how the record ends; rest stands behind the last line feed.
+func (v *verifier) end(rest []byte) {
+	r, at := v.report, v.walk.at
+	r.Records = at.Seq
+	if at.Seq > 0 {
+		r.Head = at.Hash.String()
+	}
+	behind := at.Seq < v.head.Seq
+	if d := v.doubt; d != nil {
+		last := link{Seq: d.seq + 1}
+		if v.head.Seq == d.seq && v.head.Hash == d.hash {
+			last.Prev = d.hash
+		}
+		v.settle(last)
+	}
+	loose := len(rest) > 0 || v.walk.torn()
+	at1 := r.Lines
+	if len(rest) > 0 {
+		r.Lines++
+		at1 = r.Lines
+	}
+	switch {
+	case behind && loose:
+		v.fault(at1, "is no record, and record %d belongs here: it was changed, or the file was cut", at.Seq+1)
+	case behind:
+		v.fault(r.Lines, "is the last line with record %d, and %d were written: the file was cut", at.Seq, v.head.Seq)
+	case loose && at.Seq == 0 && v.head.Seq == 0 && len(rest) == 0:
+		r.Old = r.Lines
+		v.note(0, "all lines are of version 1, which had no chain")
+	case loose:
+		v.note(at1, "is torn: whoever wrote it ended in mid-write; the next record closes it off")
+	case at.Seq == v.head.Seq && at.Seq > 0 && at.End != v.head.End:
+		v.fault(0, "the last record ends at byte %d, and its head says %d: bytes were put in or taken out", at.End, v.head.End)
+	}
+	if v.head.Seq == 0 {
+		v.note(0, "there is no head: that nothing was cut off the end cannot be told")
+	}
+	if v.want != nil && !v.met {
+		v.fault(0, "no record has the hash %s: it was changed, or cut off", *v.want)
+	}
+}

@@ -1,0 +1,58 @@
+package claude
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// ToolOutcome is what became of a tool use that was allowed, or that ran
+// without having been.
+type ToolOutcome struct {
+	Use    permission.ToolUse // without its input
+	Failed bool
+	Exit   *int   // exit code of a command, nil if it is not told
+	Breach string // why it should not have run, "" if it should
+}
+
+// became tells what a tool result says of a tool use.
+func (r *run) became(id string, e *entry, b *block, breach string) {
+	if r.o.Outcome == nil {
+		return
+	}
+	o := ToolOutcome{
+		Use:    permission.ToolUse{ID: id, Tool: e.tool, Agent: e.agent, Session: r.out.Session},
+		Failed: b.Error, Breach: breach,
+	}
+	if e.tool == "Bash" && b.Error {
+		o.Exit = exitCode(plain(b.Content))
+	}
+	if err := r.o.Outcome(o); err != nil {
+		emit(r.o.Events, Event{Type: ErrorEvent, ToolUseID: id, Message: err.Error()})
+	}
+}
+
+// exitCode reads the code of a command that failed: the CLI begins its result
+// with it.
+func exitCode(text string) *int {
+	rest, ok := strings.CutPrefix(text, "Exit code ")
+	digits, _, _ := strings.Cut(rest, "\n")
+	code, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return nil
+	}
+	return &code
+}
+
+// turnAway records the denial of a tool use that was not decided, and tells the
+// CLI why. What cannot be told apart from others cannot be recorded as one.
+func (r *run) turnAway(id string, c *canUseTool, why string) error {
+	if c.ID == "" || c.Tool == "" {
+		return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
+	}
+	known := r.book.get(c.ID)
+	r.recordDenial(c.ID, &entry{tool: c.Tool, input: c.Input, agent: c.Agent, dir: known.dir}, errors.New(why))
+	return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
+}
