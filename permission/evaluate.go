@@ -67,6 +67,7 @@ const (
 	onlyReading           // mode plan
 	allowedByMode         // the mode
 	notListed             // the allow list does not name it
+	notListedThere        // the one behind it does not
 	nothingToAsk          // there is no action
 	needsNoRule           // it counts as listed
 	neverRun              // tier 3
@@ -156,20 +157,49 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 			tr.Decision = d
 		}
 	}()
-	if p == nil || !p.Mode.Valid() {
-		return refused("there is no valid policy")
-	}
 	if use == nil {
 		return refused("there is no tool use")
+	}
+	d = judge(p, said, use, env, ceiling, tr)
+	if p == nil {
+		return d
+	}
+	for _, more := range p.Further {
+		var steps *Trace
+		if tr != nil {
+			steps = new(Trace)
+		}
+		if now := judge(more, said, use, env, ceiling, steps); now.stricter(&d) {
+			if d = now; tr != nil {
+				*tr = *steps
+			}
+		}
+	}
+	return d
+}
+
+// judge decides by one policy.
+func judge(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr *Trace) Decision {
+	if p == nil || !p.Mode.Valid() {
+		return refused("there is no valid policy")
 	}
 	e := begin(p, said, use, env, ceiling)
 	if err := e.read(); err != nil {
 		return refused(err.Error())
 	}
 	tr.fill(e)
-	d = e.decide()
+	d := e.decide()
 	e.end()
 	return d
+}
+
+// stricter reports whether a decision lets less through than another: a held
+// ask is one that no rule lifts.
+func (d *Decision) stricter(than *Decision) bool {
+	if d.Behavior != than.Behavior {
+		return d.Behavior > than.Behavior
+	}
+	return d.Held && !than.Held
 }
 
 // evaluations are kept from one tool use to the next for their lists. What
@@ -483,21 +513,34 @@ func (e *evaluation) sessionAllow(i int) answer {
 	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), grounds: allowedForNow}
 }
 
-// gate is the allow list. It only ever stops an action; a match is no answer,
-// but what it returns counts in the end.
+// gate is the allow list, and the one behind it. It only ever stops an action;
+// a match is no answer, but what it returns counts in the end.
 func (e *evaluation) gate(i int) (answer, listing) {
 	a := &e.acts[i]
 	if a.free || a.sub.Kind == patterns.UseTool && housekeeping[a.sub.Tool] {
 		return answer{}, listing{yes: true}
 	}
-	if e.policy.Allow.Len() == 0 {
+	miss, l := e.listedBy(e.policy.Allow, i)
+	if miss.given() || e.policy.Gate.Len() == 0 {
+		return miss, l
+	}
+	if miss, _ := e.listedBy(e.policy.Gate, i); miss.given() {
+		miss.grounds = notListedThere
+		return miss, listing{}
+	}
+	return answer{}, l
+}
+
+// listedBy is one allow list.
+func (e *evaluation) listedBy(list *patterns.Set, i int) (answer, listing) {
+	if list.Len() == 0 {
 		return answer{}, listing{}
 	}
-	if rule := e.cover(e.policy.Allow, i); rule != nil {
+	if rule := e.cover(list, i); rule != nil {
 		return answer{}, listing{yes: true, rule: rule}
 	}
 	unlisted := e.unlisted()
-	if e.strict(i) && (unlisted == Ask || e.coverBy(e.policy.Allow, i, false) != nil) {
+	if e.strict(i) && (unlisted == Ask || e.coverBy(list, i, false) != nil) {
 		return answer{}, listing{} // the default denies it
 	}
 	if unlisted == 0 {

@@ -73,6 +73,14 @@ type Policy struct {
 	// below them are held asks in every mode.
 	Guarded []string
 	Version string // digest of the sources, for the record
+	// Gate is an allow list behind Allow that has to name an action as well, nil
+	// or empty for none.
+	Gate *patterns.Set
+	// Further are policies that are asked as well; the strictest decision
+	// counts. One that holds what is said by a source that nobody trusts, over
+	// all that the trusted ones say, can therefore loosen nothing. Their own
+	// Further does not count.
+	Further []*Policy
 }
 
 // Unlisted is the answer for an action that a non-empty allow list does not

@@ -156,6 +156,9 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
 	case guardsFile:
 		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
+	case notListedThere:
+		b = fmt.Appendf(b, "%s (not trusted, so it only narrows): ", e.policy.Gate.Rules()[0].Source().Name)
+		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case notListed:
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case neverRun:
@@ -171,23 +174,24 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 // fixedWords are the words of grounds that are always the same, or how they
 // begin.
 var fixedWords = [...]string{
-	agentPaused:   "the agent is paused: ",
-	catastrophic:  "catastrophic command: ",
-	guardsFile:    "it changes ",
-	noSandbox:     "it asks to run outside the sandbox",
-	forPerson:     "it is for a person to answer",
-	deniedBy:      "denied by rule ",
-	askedBy:       "asked by rule ",
-	allowedBy:     "allowed by rule ",
-	allowedForNow: "allowed for this session by ",
-	mayCover:      "it may be covered by ",
-	onlyReading:   "plan mode: only reading, fetching and read-only commands are allowed",
-	allowedByMode: "allowed by mode ",
-	notListed:     "Not in allow list: ",
-	nothingToAsk:  "nothing in it needs an answer",
-	needsNoRule:   "it needs no rule",
-	neverRun:      "tier 3: ",
-	notAllowed:    "",
+	agentPaused:    "the agent is paused: ",
+	catastrophic:   "catastrophic command: ",
+	guardsFile:     "it changes ",
+	noSandbox:      "it asks to run outside the sandbox",
+	forPerson:      "it is for a person to answer",
+	deniedBy:       "denied by rule ",
+	askedBy:        "asked by rule ",
+	allowedBy:      "allowed by rule ",
+	allowedForNow:  "allowed for this session by ",
+	mayCover:       "it may be covered by ",
+	onlyReading:    "plan mode: only reading, fetching and read-only commands are allowed",
+	allowedByMode:  "allowed by mode ",
+	notListed:      "Not in allow list: ",
+	notListedThere: "Not in allow list of ",
+	nothingToAsk:   "nothing in it needs an answer",
+	needsNoRule:    "it needs no rule",
+	neverRun:       "tier 3: ",
+	notAllowed:     "",
 }
 
 // maxSpots is how many opaque spots a message tells the model of.
