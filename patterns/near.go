@@ -25,40 +25,55 @@ func (s *Set) Near(p *Path) []*Rule {
 	case len(s.rules) <= fewRules:
 		return s.rules
 	}
-	near := slices.Concat(s.bare[ReadPath], s.bare[WritePath])
-	if p.odd != "" || p.blind || len(p.also) > 0 || slices.ContainsFunc(p.forms, func(f form) bool { return f.text == "" }) {
-		near = append(near, s.paths...)
-	} else {
-		for i := range p.forms {
-			near = s.nearForm(near, s.fold(p.forms[i].text))
-		}
+	if p.odd != "" || p.blind || len(p.also) > 0 {
+		return s.rules
 	}
-	if len(near) > len(s.rules)/fewRules {
+	var dirs []*dirRules
+	for i := range p.forms {
+		if p.forms[i].text == "" {
+			return s.rules
+		}
+		dirs = s.nearForm(dirs, s.fold(p.forms[i].text))
+	}
+	count := len(s.bare[ReadPath]) + len(s.bare[WritePath])
+	for _, d := range dirs {
+		count += d.count
+	}
+	if count > len(s.rules)/fewRules {
 		return s.rules // to sort them would cost more than to go through all
+	}
+	near := slices.Concat(s.bare[ReadPath], s.bare[WritePath])
+	for _, d := range dirs {
+		near = d.appendTo(near)
 	}
 	slices.SortFunc(near, func(a, b *Rule) int { return a.order - b.order })
 	return slices.Compact(near)
 }
 
-// nearForm appends the rules that begin with the directory text, with one that
-// it lies in, or with one below it.
-func (s *Set) nearForm(near []*Rule, text string) []*Rule {
-	near = s.dirs[""].appendTo(near)
+// nearForm appends what the rules have that begin with the directory text, with
+// one that it lies in, or with one below it.
+func (s *Set) nearForm(dirs []*dirRules, text string) []*dirRules {
+	add := func(name string) {
+		if d := s.dirs[name]; d != nil {
+			dirs = append(dirs, d)
+		}
+	}
+	add("")
 	for at := 1; at < len(text); at++ {
 		if text[at] == '/' {
-			near = s.dirs[text[:at]].appendTo(near)
+			add(text[:at])
 		}
 	}
 	if text != "/" {
-		near = s.dirs[text].appendTo(near)
+		add(text)
 	}
 	below := strings.TrimSuffix(text, "/") + "/"
 	names := s.dirNames()
 	at, _ := slices.BinarySearch(names, below)
 	for ; at < len(names) && strings.HasPrefix(names[at], below); at++ {
-		near = s.dirs[names[at]].appendTo(near)
+		add(names[at])
 	}
-	return near
+	return dirs
 }
 
 func (s *Set) dirNames() []string {
@@ -72,9 +87,6 @@ func (s *Set) dirNames() []string {
 }
 
 func (d *dirRules) appendTo(rules []*Rule) []*Rule {
-	if d == nil {
-		return rules
-	}
 	rules = append(rules, d.any...)
 	for _, more := range d.last {
 		rules = append(rules, more...)

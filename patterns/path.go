@@ -19,6 +19,7 @@ type Path struct {
 	// forms are the written form, then the resolved one if it differs; an
 	// allow needs each of them, ask and deny any.
 	forms []form
+	first [1]form // room for forms
 	// also are further readings, for ask and deny only.
 	also []form
 	// odd is why the path may name another file than it seems to, "" if it does
@@ -67,7 +68,7 @@ func NewPath(word shell.Word, dir string, place Place, resolve func(string) (str
 	p.tilde(&word, dir)
 	word = rooted(word, dir)
 	written := newForm(word)
-	p.forms = append(p.forms, written)
+	p.forms = append(p.first[:0], written)
 	p.resolve(word, written, resolve)
 	if strings.Contains(word.Text, "..") && passesMagic(word.Text) {
 		p.odd = leadsAway
@@ -307,6 +308,16 @@ func (p *Path) resolve(word shell.Word, written form, resolve func(string) (stri
 	if resolved.word.Text != written.word.Text {
 		p.forms = append(p.forms, resolved)
 	}
+}
+
+// Plain returns the path if all of it is known, no link leads elsewhere and
+// nothing about it is odd: two such paths of equal text match alike. Otherwise
+// it returns "".
+func (p *Path) Plain() string {
+	if p.odd != "" || p.lost || p.blind || len(p.also) > 0 || len(p.forms) != 1 {
+		return ""
+	}
+	return p.forms[0].text
 }
 
 // Expands returns the directory, links resolved, in which pathname expansion

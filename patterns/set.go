@@ -36,6 +36,8 @@ type Set struct {
 type dirRules struct {
 	any  []*Rule            // ending in a wildcard
 	last map[string][]*Rule // by the literal name that they end in
+	// count is how many rules there are, those with braces for each form.
+	count int
 }
 
 // NewSet binds rules to a place. The rules of the set are copies.
@@ -186,7 +188,8 @@ func (s *Set) indexPath(r *Rule) {
 	s.paths = append(s.paths, r)
 	s.reads = s.reads || r.family == ofReads
 	if len(r.globs) < len(r.paths) {
-		s.dir("").any = append(s.dir("").any, r)
+		d := s.dir("")
+		d.any = append(d.any, r)
 	}
 	for i := range r.globs {
 		g := &r.globs[i]
@@ -209,10 +212,12 @@ func (s *Set) indexPath(r *Rule) {
 	}
 }
 
+// dir returns the rules that begin with a directory, for one more.
 func (s *Set) dir(prefix string) *dirRules {
 	if s.dirs[prefix] == nil {
 		s.dirs[prefix] = &dirRules{}
 	}
+	s.dirs[prefix].count++
 	return s.dirs[prefix]
 }
 

@@ -31,6 +31,7 @@ type evaluation struct {
 	guards      []string       // the policy's guarded files, links followed
 	trims       bool           // blanks stand around the path that a file tool is asked for
 	walks       map[walk]bool
+	through     map[through]*patterns.Rule
 	// outsideSandbox: the tool use asks to run outside the sandbox.
 	outsideSandbox bool
 	forbidden      string // why the ceiling forbids the line

@@ -84,15 +84,41 @@ func (e *evaluation) purposes() []edit {
 // below looks for a rule about paths that lie below the directory of a, which
 // is gone through as a whole.
 func (e *evaluation) below(set *patterns.Set, a *act, q patterns.Query) (*patterns.Rule, patterns.Match) {
+	asked := through{set, a.sub.Path.Plain(), a.sub.Kind, a.does.SkipHidden, q.Specific}
+	rule, found := e.through[asked]
+	if !found || asked.dir == "" {
+		rule = e.firstBelow(set, a, q)
+		if e.through == nil {
+			e.through = map[through]*patterns.Rule{}
+		}
+		e.through[asked] = rule
+	}
+	if rule == nil {
+		return nil, patterns.No
+	}
+	return rule, patterns.Maybe
+}
+
+// through is what goes through a directory: a line may do so thousands of times.
+type through struct {
+	set        *patterns.Set
+	dir        string
+	kind       patterns.Kind
+	skipHidden bool
+	specific   bool
+}
+
+// firstBelow returns the first rule about paths below the directory of a.
+func (e *evaluation) firstBelow(set *patterns.Set, a *act, q patterns.Query) *patterns.Rule {
 	for _, rule := range set.Near(a.sub.Path) {
 		if q.Specific && rule.Bare() {
 			continue
 		}
 		if a.sub.Path.Below(rule, &a.sub) && (a.sub.Path.All(rule) || e.exists(a, rule)) {
-			return rule, patterns.Maybe
+			return rule
 		}
 	}
-	return nil, patterns.No
+	return nil
 }
 
 // exists asks the file system whether a path that the rule covers lies below
