@@ -12,9 +12,10 @@ import (
 )
 
 // dieWithUs makes the kernel kill the process when we die, and puts it into a
-// process group of its own.
+// session of its own: without our terminal it cannot type the answers to its
+// own questions.
 func dieWithUs(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // lockThread keeps the goroutine on its thread for good: the death signal is

@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// dieWithUs puts the process into a group of its own. There is no death signal
-// here: when we die its input ends, and then it denies whatever it would have
-// to ask, which is everything.
+// dieWithUs puts the process into a session of its own: without our terminal it
+// cannot type the answers to its own questions. There is no death signal here:
+// when we die its input ends, and then it denies whatever it would have to ask,
+// which is everything.
 func dieWithUs(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 func lockThread() {}
