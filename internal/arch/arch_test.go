@@ -327,6 +327,7 @@ var verdicts = map[string][]string{
 // mayName lists the files outside package permission that name a verdict, and
 // what for. To decide is not a reason.
 var mayName = map[string]string{
+	"approval/approval.go":          "what a person said, for the evaluator",
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
 	"cmd/agent-wrapper/prompt.go":  "a person's answer",
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
