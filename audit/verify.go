@@ -256,3 +256,6 @@ func (v *verifier) end(rest []byte) {
 		v.fault(0, "no record has the hash %s: it was changed, or cut off", *v.want)
 	}
 }
+
+// CheckHash reports what is wrong with the text of a hash.
+func CheckHash(text string) error { return new(sum).UnmarshalText([]byte(text)) }
