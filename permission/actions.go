@@ -76,6 +76,9 @@ var fields = []string{
 	"questions", "answers", "skill", "subagent_type", "query", "name",
 }
 
+// inputOptions are how an input is read.
+var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.Known(fields...)}
+
 // act is one action of a tool use, as the layers see it.
 type act struct {
 	sub patterns.Subject
@@ -106,7 +109,7 @@ func (e *evaluation) read() error {
 		return err
 	}
 	t, known := tools[e.use.Tool]
-	input, err := strictjson.Object(e.use.Input, strictjson.MaxSize(maxInput), strictjson.Known(fields...))
+	input, err := strictjson.Object(e.use.Input, inputOptions...)
 	if err != nil {
 		return fmt.Errorf("the input of %s: %w", e.use.Tool, err)
 	}

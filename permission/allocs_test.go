@@ -7,9 +7,13 @@ import "testing"
 // The race detector makes pools forget what they keep, so that allocations say
 // nothing there.
 
-// maxLineAllocs are the allocations of "git status" from its text to the
-// decision.
-const maxLineAllocs = 10
+// The allocations of "git status" from its text to the decision, and of it and
+// of an edit from the JSON of the tool use.
+const (
+	maxLineAllocs = 10
+	maxJSONAllocs = 15
+	maxEditAllocs = 13
+)
 
 // TestAllocs holds the figures of docs/performance.md that do not depend on
 // the machine.
@@ -21,5 +25,12 @@ func TestAllocs(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { again(e) }); n > maxLineAllocs {
 		t.Errorf("git status from its text to the decision: %v allocations, want at most %d", n, maxLineAllocs)
+	}
+	for _, u := range benchUses {
+		most, held := map[string]float64{"status": maxJSONAllocs, "edit": maxEditAllocs}[u.name]
+		u.use.Dir = workspace
+		if n := testing.AllocsPerRun(100, func() { Evaluate(p, nil, &u.use, fakeFS{}, nil) }); held && n > most {
+			t.Errorf("%s from its JSON to the decision: %v allocations, want at most %v", u.name, n, most)
+		}
 	}
 }

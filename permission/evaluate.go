@@ -30,6 +30,7 @@ type evaluation struct {
 	edits       []edit         // for a mode that allows edits: what each command writes
 	guards      []string       // the policy's guarded files, links followed
 	trims       bool           // blanks stand around the path that a file tool is asked for
+	settings    settings
 	walks       map[walk]bool
 	through     map[through]*patterns.Rule
 	// outsideSandbox: the tool use asks to run outside the sandbox.
@@ -53,27 +54,27 @@ type answer struct {
 type grounds uint8
 
 const (
-	noGrounds     grounds = iota
-	agentPaused           // the session is paused
-	catastrophic          // evaluation.catastrophe
-	overCeiling           // evaluation.forbidden
-	guardsFile            // a guarded file would change
-	noSandbox             // it asks to run outside the sandbox
-	forPerson             // it is itself a question
-	deniedBy              // a rule
-	askedBy               // a rule
-	allowedBy             // a rule
-	allowedForNow         // a rule of the session
-	mayCover              // the rule may be about the action
-	onlyReading           // mode plan
-	allowedByMode         // the mode
-	notListed             // the allow list does not name it
-	notListedThere        // the one behind it does not
-	nothingToAsk          // there is no action
-	needsNoRule           // it counts as listed
-	neverRun              // tier 3
-	isHarmless            // its tier, or a read inside the workspace
-	notAllowed            // nothing speaks for it
+	noGrounds      grounds = iota
+	agentPaused            // the session is paused
+	catastrophic           // evaluation.catastrophe
+	overCeiling            // evaluation.forbidden
+	guardsFile             // a guarded file would change
+	noSandbox              // it asks to run outside the sandbox
+	forPerson              // it is itself a question
+	deniedBy               // a rule
+	askedBy                // a rule
+	allowedBy              // a rule
+	allowedForNow          // a rule of the session
+	mayCover               // the rule may be about the action
+	onlyReading            // mode plan
+	allowedByMode          // the mode
+	notListed              // the allow list does not name it
+	notListedThere         // the one behind it does not
+	nothingToAsk           // there is no action
+	needsNoRule            // it counts as listed
+	neverRun               // tier 3
+	isHarmless             // its tier, or a read inside the workspace
+	notAllowed             // nothing speaks for it
 )
 
 // held reports whether the answer is an ask that no later layer lifts.
@@ -225,7 +226,7 @@ func (e *evaluation) end() {
 	}
 	clear(acts)
 	clear(found)
-	*e = evaluation{acts: acts[:0], found: found[:0]}
+	*e = evaluation{acts: acts[:0], found: found[:0], settings: e.settings}
 	evaluations.Put(e)
 }
 

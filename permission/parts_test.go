@@ -105,7 +105,7 @@ func TestFits(t *testing.T) {
 		"*/tasks.json": true, "*/tasks.json/x": true, "*/x": false, "/a/*": false, "/a/.vs*/tasks.json": true,
 		"/a/.config": true, "/a/.config/x": false, "/": false,
 	} {
-		if got := named(word(text), protectedPaths, true); got != want {
+		if got := named(word(text), protectedNames(), true); got != want {
 			t.Errorf("named(%q) = %v", text, got)
 		}
 	}

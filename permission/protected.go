@@ -3,6 +3,7 @@ package permission
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
@@ -49,6 +50,22 @@ var settingsPaths = []string{
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
 }
 
+// segmentsOf cuts names at their slashes, once.
+func segmentsOf(names []string) func() [][]string {
+	return sync.OnceValue(func() [][]string {
+		cut := make([][]string, len(names))
+		for i := range names {
+			cut[i] = strings.Split(names[i], "/")
+		}
+		return cut
+	})
+}
+
+var (
+	protectedNames = segmentsOf(protectedPaths)
+	settingsNames  = segmentsOf(settingsPaths)
+)
+
 // policyFile is the policy file in the workspace.
 const policyFile = "agent-wrapper.toml"
 
@@ -59,7 +76,7 @@ func (e *evaluation) protects(a *act) bool {
 	}
 	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
-		if named(form, protectedPaths, true) {
+		if named(form, protectedNames(), true) {
 			return true
 		}
 		for _, name := range systemPaths {
@@ -95,7 +112,7 @@ func (e *evaluation) guarded(a *act) string {
 		if w := e.policy.Place.Workspace; w != "" && reaches(form, w+"/"+policyFile, tree) {
 			return policyFile
 		}
-		if named(form, settingsPaths, tree) {
+		if named(form, settingsNames(), tree) {
 			return "the agent's settings"
 		}
 	}
@@ -113,14 +130,31 @@ func (e *evaluation) guardedFiles() []string {
 		e.guards = append(e.guards, path.Clean(name))
 		e.guardTarget(path.Clean(name))
 	}
-	for _, dir := range [...]string{e.policy.Place.Home, e.policy.Place.Workspace} {
-		for _, name := range settingsPaths {
-			if dir != "" {
-				e.guardTarget(dir + "/" + name)
+	for _, name := range e.settings.at(e.policy.Place) {
+		e.guardTarget(name)
+	}
+	return e.guards
+}
+
+// settings are the names of the agent's settings at a place. They are kept from
+// one tool use to the next: the place hardly ever is another.
+type settings struct {
+	home, workspace string
+	names           []string
+}
+
+func (s *settings) at(place patterns.Place) []string {
+	if s.names == nil || s.home != place.Home || s.workspace != place.Workspace {
+		*s = settings{home: place.Home, workspace: place.Workspace, names: []string{}}
+		for _, dir := range [...]string{place.Home, place.Workspace} {
+			for _, name := range settingsPaths {
+				if dir != "" {
+					s.names = append(s.names, dir+"/"+name)
+				}
 			}
 		}
 	}
-	return e.guards
+	return s.names
 }
 
 // guardTarget guards what a link at a name leads to.
@@ -152,10 +186,10 @@ func holds(form shell.Word, dir string) bool {
 // named reports whether a run of path segments of form is one of names; with
 // parents also when form ends in the directories that lead to one. Where
 // unknown directories stand, the rest of a name is enough.
-func named(form shell.Word, names []string, parents bool) bool {
-	segments := split(form)
-	for _, name := range names {
-		want := strings.Split(name, "/")
+func named(form shell.Word, names [][]string, parents bool) bool {
+	var room [8]shell.Word
+	segments := split(form, room[:0])
+	for _, want := range names {
 		for at := range segments {
 			n := fitting(segments[at:], want)
 			if n == len(want) || parents && n > 0 && at+n == len(segments) {
@@ -189,10 +223,9 @@ func fitting(segments []shell.Word, want []string) int {
 	return len(want)
 }
 
-// split returns the segments of a path. A hole that may hold slashes stays in
+// split appends the segments of a path. A hole that may hold slashes stays in
 // the segment in which it begins.
-func split(form shell.Word) []shell.Word {
-	var segments []shell.Word
+func split(form shell.Word, segments []shell.Word) []shell.Word {
 	holes := form.Holes
 	for start := 0; start <= len(form.Text); {
 		end := strings.IndexByte(form.Text[start:], '/')
@@ -252,6 +285,6 @@ func same(a, b string) bool { return strings.EqualFold(a, b) }
 
 // under reports whether a path lies below a directory, letter case aside.
 func under(name, dir string) bool {
-	dir = strings.TrimSuffix(dir, "/") + "/"
-	return len(name) > len(dir) && same(name[:len(dir)], dir)
+	dir = strings.TrimSuffix(dir, "/")
+	return len(name) > len(dir)+1 && name[len(dir)] == '/' && same(name[:len(dir)], dir)
 }

@@ -16,6 +16,7 @@ type scanner struct {
 	data []byte
 	pos  int
 	path []step
+	room [4]step // for path
 	// found collects positions if not nil; counted, line and start say how far
 	// the lines were counted for it.
 	found                map[string]Position
@@ -35,6 +36,7 @@ type step struct {
 
 func newScanner(data []byte, opts []Option) *scanner {
 	s := &scanner{data: data, maxSize: DefaultMaxSize, maxDepth: DefaultMaxDepth}
+	s.path = s.room[:0]
 	for _, o := range opts {
 		o(s)
 	}
@@ -147,8 +149,7 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 	case '[':
 		return s.array(t, depth+1)
 	case '"':
-		_, err := s.text()
-		return err
+		return s.skipText()
 	case 't':
 		return s.literal("true")
 	case 'f':
@@ -258,7 +259,7 @@ func (s *scanner) member(keys *keySet, depth int) error {
 		return s.unexpected("a key in double quotes")
 	}
 	at := s.pos
-	key, err := s.text()
+	key, err := s.key()
 	if err != nil {
 		return err
 	}
@@ -321,11 +322,34 @@ func (s *scanner) digits() int {
 	return s.pos - from
 }
 
+// skipText reads a string of which only the form matters.
+func (s *scanner) skipText() error {
+	if end, plain := s.plain(s.pos + 1); plain {
+		s.pos = end + 1
+		return nil
+	}
+	_, err := s.text()
+	return err
+}
+
+// key reads a string that is nearly always one of the known keys.
+func (s *scanner) key() (string, error) {
+	if end, plain := s.plain(s.pos + 1); plain {
+		for _, name := range s.known {
+			if string(s.data[s.pos+1:end]) == name {
+				s.pos = end + 1
+				return name, nil
+			}
+		}
+	}
+	return s.text()
+}
+
 // text reads a string and returns what it means.
 func (s *scanner) text() (string, error) {
 	s.pos++
 	from := s.pos
-	if end, plain := s.plain(); plain {
+	if end, plain := s.plain(from); plain {
 		s.pos = end + 1
 		return string(s.data[from:end]), nil
 	}
@@ -353,9 +377,10 @@ func (s *scanner) text() (string, error) {
 	return "", s.fail(s.pos, "the text ends inside a string")
 }
 
-// plain finds the end of a string that has no escape in it and is ASCII.
-func (s *scanner) plain() (end int, ok bool) {
-	for i := s.pos; i < len(s.data); i++ {
+// plain finds the end of a string that begins behind its quote at from, has no
+// escape in it and is ASCII.
+func (s *scanner) plain(from int) (end int, ok bool) {
+	for i := from; i < len(s.data); i++ {
 		switch c := s.data[i]; {
 		case c == '"':
 			return i, true

@@ -102,7 +102,7 @@ func (s *scanner) flat() map[string]any {
 		if s.next() == '}' {
 			return members
 		}
-		key, err := s.text()
+		key, err := s.key()
 		if err != nil || s.next() != ':' {
 			return nil
 		}
@@ -121,7 +121,6 @@ func (s *scanner) flat() map[string]any {
 
 // Object reads one object of any content; numbers become json.Number.
 func Object(data []byte, opts ...Option) (map[string]any, error) {
-	var members map[string]any
 	s := newScanner(data, opts)
 	if err := s.document(objectType); err != nil {
 		return nil, err
@@ -129,6 +128,7 @@ func Object(data []byte, opts ...Option) (map[string]any, error) {
 	if flat := s.flat(); flat != nil {
 		return flat, nil
 	}
+	var members map[string]any
 	if err := s.decode(&members); err != nil {
 		return nil, err
 	}

@@ -70,7 +70,8 @@ func element(t reflect.Type) reflect.Type {
 
 // keySet checks the keys of one object.
 type keySet struct {
-	few  []string // the first keys that were seen, the others in seen
+	few  [fewKeys]string // the first keys that were seen, the others in seen
+	n    int             // how many
 	seen map[string]bool
 	// fields of a struct; nil: any key may stand there.
 	fields map[string]reflect.Type
@@ -100,12 +101,13 @@ func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
 
 // add notes a key, and reports whether it is new.
 func (k *keySet) add(key string) bool {
-	if slices.Contains(k.few, key) || k.seen[key] {
+	if slices.Contains(k.few[:k.n], key) || k.seen[key] {
 		return false
 	}
 	switch {
-	case len(k.few) < fewKeys:
-		k.few = append(k.few, key)
+	case k.n < fewKeys:
+		k.few[k.n] = key
+		k.n++
 	case k.seen == nil:
 		k.seen = map[string]bool{key: true}
 	default:
