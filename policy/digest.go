@@ -6,23 +6,32 @@ import (
 	"fmt"
 )
 
-// digest names what the policy says, not where: two files with the same rules
+// Digest names what the policy says, not where: two files with the same rules
 // in the same order have the same one.
-func (s *Spec) digest() string {
+func (s *Spec) Digest() string {
 	type rule struct {
 		Tools, Paths, Commands, Patterns, Domains []string
 		Action, Message                           string
 	}
 	said := struct {
 		Mode, Unlisted, Risk, Catastrophic string
-		Allow, Ask, Deny                   []string
+		Allow, Ask, Deny, Approved, Gate   []string
 		Rules                              []rule
+		Programs                           map[string]any
+		Further                            []string
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
+		Approved: texts(s.Approved), Gate: texts(s.Gate), Programs: map[string]any{},
 	}
 	for _, r := range s.Rules {
 		said.Rules = append(said.Rules, rule{r.Tools, r.Paths, r.Commands, r.Patterns, r.Domains, r.Action, r.Message})
+	}
+	for _, p := range s.Programs {
+		said.Programs[p.Name] = p.table
+	}
+	for _, more := range s.Further {
+		said.Further = append(said.Further, more.Digest())
 	}
 	data, err := json.Marshal(said)
 	if err != nil { // strings and lists always have a form

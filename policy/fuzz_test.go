@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && d.Behavior != permission.Deny {
 			t.Fatalf("a policy that does not load (%v) gives %v", err, d.Behavior)
 		}
-		if err == nil && p.Version != spec.digest() {
+		if err == nil && p.Version != spec.Digest() {
 			t.Fatal("the version is not that of the spec")
 		}
 	})

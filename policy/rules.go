@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
@@ -60,13 +64,34 @@ func (c *compiler) fail(err error) {
 func (s *Spec) Compile(place patterns.Place) (*permission.Policy, *permission.Session, []string, error) {
 	c := &compiler{spec: s, place: place}
 	p := c.policy()
+	for _, more := range s.Further {
+		f := &compiler{spec: more, place: place}
+		p.Further = append(p.Further, f.policy())
+		c.take(f)
+	}
 	session := permission.NewSession(place)
-	c.fail(session.Add(append(c.list(s.SessionAllow, patterns.Allow), c.list(s.SessionDeny, patterns.Deny)...)...))
+	c.fail(session.Add(append(c.list(append(slices.Clip(s.SessionAllow), s.Approved...), patterns.Allow), c.list(s.SessionDeny, patterns.Deny)...)...))
 	if err := errors.Join(c.errs...); err != nil {
 		// A policy whose mode is invalid denies everything.
 		return &permission.Policy{Place: place}, session, c.warnings, err
 	}
 	return p, session, c.warnings, nil
+}
+
+// take adds what another compiler found, but for what c has found as well: most
+// of a further policy is that of the first.
+func (c *compiler) take(f *compiler) {
+	for _, w := range f.warnings {
+		if !slices.Contains(c.warnings, w) {
+			c.warnings = append(c.warnings, w)
+		}
+	}
+	for _, err := range f.errs {
+		known := func(e error) bool { return e.Error() == err.Error() }
+		if !slices.ContainsFunc(c.errs, known) {
+			c.errs = append(c.errs, err)
+		}
+	}
 }
 
 func (c *compiler) policy() *permission.Policy {
@@ -80,12 +105,35 @@ func (c *compiler) policy() *permission.Policy {
 		Ask:            c.set(s.Ask, patterns.Ask),
 		Deny:           c.set(s.Deny, patterns.Deny),
 		Rules:          c.rules(),
+		Gate:           c.set(s.Gate, patterns.Allow),
+		Catalog:        c.catalog(),
 		Unlisted:       unlisted[s.Unlisted],
 		RiskOff:        s.Risk == "off",
 		NoCatastrophic: s.Catastrophic == "off",
 		Place:          c.place,
-		Version:        s.digest(),
+		Version:        s.Digest(),
 	}
+}
+
+// catalog is what is known of programs, nil if the policy says nothing of any.
+func (c *compiler) catalog() *shell.Catalog {
+	if len(c.spec.Programs) == 0 {
+		return nil
+	}
+	tables, places := map[string]any{}, map[string]patterns.Source{}
+	for _, p := range c.spec.Programs {
+		tables[p.Name] = p.table
+		maps.Copy(places, p.places)
+	}
+	catalog, err := shell.NewCatalog(tables, func(table []string, key string) string {
+		path := stricttoml.Path(append([]string{"programs"}, table...)...)
+		if at, ok := places[path+"."+key]; ok {
+			return placed(at)
+		}
+		return placed(places[path])
+	})
+	c.fail(err)
+	return catalog
 }
 
 var unlisted = map[string]permission.Unlisted{

@@ -8,6 +8,7 @@
 //	allow = ["Bash(git status)", "Read"]
 //	ask = ["Bash(git push:*)"]
 //	deny = ["Read(.env)"]
+//	approved = ["Bash(make)"] # what a person said "always" to
 //	unlisted = "ask"          # what the allow list does not name: ask, deny, risk
 //	risk = "on"               # off: no tiers
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
@@ -23,6 +24,10 @@
 //	match = ["Bash(rm -r x)"] # tool uses that the rule must answer
 //	not_match = ["Bash(ls)"]  # and such that it must not
 //
+//	[programs.deploy]         # what a program of yours does: see catalogfile
+//	operands = "reads"
+//	options = ["-o --output= : write", "--hook= : run"]
+//
 // Keys are exact; what is unknown, stands twice or cannot be read is an error
 // with its place, and then the policy does not load. All errors are reported.
 package policy
@@ -30,6 +35,7 @@ package policy
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 
@@ -45,10 +51,29 @@ const FileName = "agent-wrapper.toml"
 type Spec struct {
 	Mode                                        string
 	Allow, Ask, Deny, SessionAllow, SessionDeny []Item
-	Unlisted, Risk, Catastrophic                string
-	Rules                                       []RuleSpec
+	// Approved are rules that a person said "always" to: session allows from
+	// the start.
+	Approved                     []Item
+	Unlisted, Risk, Catastrophic string
+	Rules                        []RuleSpec
+	Programs                     []ProgramSpec // by name
+
+	// Gate is an allow list behind Allow that has to name an action as well.
+	Gate []Item
+	// Further are policies that are asked as well; the strictest decision
+	// counts (see permission.Policy).
+	Further []*Spec
 
 	// places are where the settings stand that are no lists, by their key.
+	places map[string]patterns.Source
+}
+
+// ProgramSpec is what a policy says of one program.
+type ProgramSpec struct {
+	Name   string
+	Source patterns.Source
+
+	table  map[string]any
 	places map[string]patterns.Source
 }
 
@@ -110,7 +135,9 @@ func (s *Spec) Add(other *Spec) {
 	s.Deny = append(s.Deny, other.Deny...)
 	s.SessionAllow = append(s.SessionAllow, other.SessionAllow...)
 	s.SessionDeny = append(s.SessionDeny, other.SessionDeny...)
+	s.Approved = append(s.Approved, other.Approved...)
 	s.Rules = append(s.Rules, other.Rules...)
+	s.Programs = withPrograms(s.Programs, other.Programs)
 	for key, setting := range s.settings() {
 		value, given := *other.settings()[key], other.places[key]
 		if value != "" || given.Line > 0 {
@@ -118,6 +145,17 @@ func (s *Spec) Add(other *Spec) {
 			s.place(key, given)
 		}
 	}
+}
+
+// withPrograms returns the entries of both; of two for one program the second.
+func withPrograms(old, more []ProgramSpec) []ProgramSpec {
+	var list []ProgramSpec
+	for _, p := range old {
+		if !slices.ContainsFunc(more, func(m ProgramSpec) bool { return m.Name == p.Name }) {
+			list = append(list, p)
+		}
+	}
+	return append(list, more...)
 }
 
 // settings are the keys that have one value.
@@ -139,10 +177,13 @@ type table struct {
 	Allow        []string    `toml:"allow" json:"allow"`
 	Ask          []string    `toml:"ask" json:"ask"`
 	Deny         []string    `toml:"deny" json:"deny"`
+	Approved     []string    `toml:"approved" json:"-"`
 	Unlisted     string      `toml:"unlisted" json:"unlisted"`
 	Risk         string      `toml:"risk" json:"risk"`
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
 	Rules        []ruleTable `toml:"rules" json:"rules"`
+	// Programs are tables in the form of package catalogfile, which reads them.
+	Programs map[string]map[string]any `toml:"programs" json:"-"`
 }
 
 // sessionTable is a table with the rules of a session, which a file may not
@@ -171,6 +212,10 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	s := &Spec{
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
+		Approved: items(t.Approved, "approved", place),
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
+		s.Programs = append(s.Programs, program(name, t.Programs[name], place))
 	}
 	for key := range s.settings() {
 		if at := place(key); at.Line > 0 {
@@ -181,6 +226,28 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		s.Rules = append(s.Rules, r.spec(fmt.Sprintf("rules[%d]", i), place))
 	}
 	return s
+}
+
+// program is the entry of a program with the places of all that it says.
+func program(name string, table map[string]any, place func(path string) patterns.Source) ProgramSpec {
+	p := ProgramSpec{Name: name, table: table, places: map[string]patterns.Source{}}
+	p.locate(stricttoml.Path("programs", name), table, place)
+	p.Source = p.places[stricttoml.Path("programs", name)]
+	return p
+}
+
+func (p *ProgramSpec) locate(path string, value any, place func(path string) patterns.Source) {
+	p.places[path] = place(path)
+	switch value := value.(type) {
+	case map[string]any:
+		for key, v := range value {
+			p.locate(path+"."+stricttoml.Path(key), v, place)
+		}
+	case []any:
+		for i, v := range value {
+			p.locate(fmt.Sprintf("%s[%d]", path, i), v, place)
+		}
+	}
 }
 
 func (t *sessionTable) spec(place func(path string) patterns.Source) *Spec {
@@ -224,6 +291,14 @@ func (s *Spec) oneOf(key string, values ...string) error {
 // fault gives an error about a setting its place.
 func (s *Spec) fault(key string, err error) error {
 	return at(s.places[key], err)
+}
+
+// placed writes a place as file:line:col.
+func placed(at patterns.Source) string {
+	if at.Line == 0 {
+		return at.Name
+	}
+	return fmt.Sprintf("%s:%d:%d", at.Name, at.Line, at.Col)
 }
 
 // at puts a place before an error.

@@ -17,13 +17,17 @@ import (
 
 // listKeys are the keys of a policy file whose value is a list of rules, and
 // the list that each is read for.
-var listKeys = map[string]patterns.List{"allow": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny}
+var listKeys = map[string]patterns.List{
+	"allow": patterns.Allow, "approved": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny,
+}
 
 // listed are the rules of one of listKeys.
 func (s *Spec) listed(key string) *[]Item {
 	switch key {
 	case "allow":
 		return &s.Allow
+	case "approved":
+		return &s.Approved
 	case "ask":
 		return &s.Ask
 	}
@@ -164,6 +168,10 @@ func (s *Spec) unplaced() *Spec {
 	for _, r := range s.Rules {
 		r.Source, r.Match, r.NotMatch = patterns.Source{}, unplacedItems(r.Match), unplacedItems(r.NotMatch)
 		c.Rules = append(c.Rules, r)
+	}
+	c.Programs = nil
+	for _, p := range s.Programs {
+		c.Programs = append(c.Programs, ProgramSpec{Name: p.Name, table: p.table})
 	}
 	return &c
 }

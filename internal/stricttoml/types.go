@@ -139,6 +139,15 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
+// Path is the path of a key in tables, as Lines has it.
+func Path(keys ...string) string {
+	path := ""
+	for _, key := range keys {
+		path = join(path, key)
+	}
+	return path
+}
+
 func join(path, key string) string {
 	if path == "" {
 		return show(key)

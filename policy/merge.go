@@ -1,0 +1,200 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Kind is where a policy comes from.
+type Kind uint8
+
+// The kinds, the weakest voice first: of two settings the later one counts.
+const (
+	Managed     Kind = iota + 1 // of the machine: its administrator's
+	User                        // of the person, for all workspaces
+	Project                     // of the workspace, in its repository
+	Local                       // of the workspace, kept out of the repository
+	FrontMatter                 // at the head of a chat file
+	Flags                       // of the command line
+)
+
+var kindNames = [...]string{"invalid", "managed", "user", "project", "local", "front matter", "flags"}
+
+// String returns the kind in words.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		k = 0
+	}
+	return kindNames[k]
+}
+
+// Source is one of the policies that a run is decided by.
+type Source struct {
+	Kind Kind
+	Name string // the file's path; of flags "flags"
+	Spec *Spec
+	// Trusted: what it says counts whole. Otherwise it can only narrow.
+	Trusted bool
+}
+
+// Ignored is what a source says without effect.
+type Ignored struct {
+	At   patterns.Source
+	What string // "allow Bash(x)", "mode acceptEdits"
+	Why  string
+}
+
+// String returns "file:line:col: what is ignored: why".
+func (i Ignored) String() string {
+	return fmt.Sprintf("%s: %s is ignored: %s", placed(i.At), i.What, i.Why)
+}
+
+// Merge makes one policy of several sources. Deny, ask and granular rules add
+// up, and so do the allow lists of those that are trusted; of settings the
+// later source's counts, but what a managed one narrows stays narrow. A source
+// that is not trusted becomes a further policy, so that it can only narrow:
+// its allow list is a further gate; its granular allows, approved rules and
+// looser settings are ignored.
+func Merge(sources []Source) (*Spec, []Ignored) {
+	m := &merger{spec: &Spec{}}
+	sources = slices.Clone(sources)
+	slices.SortStableFunc(sources, func(a, b Source) int { return int(a.Kind) - int(b.Kind) })
+	for _, src := range sources {
+		if src.Trusted {
+			m.trusted(src)
+		}
+	}
+	for _, src := range sources {
+		if src.Kind == Managed && src.Trusted {
+			m.keep(src)
+		}
+	}
+	for _, src := range sources {
+		if !src.Trusted {
+			m.untrusted(src)
+		}
+	}
+	return m.spec, m.ignored
+}
+
+type merger struct {
+	spec    *Spec
+	ignored []Ignored
+}
+
+func (m *merger) ignore(at patterns.Source, why, format string, args ...any) {
+	m.ignored = append(m.ignored, Ignored{At: at, What: fmt.Sprintf(format, args...), Why: why})
+}
+
+// trusted adds a source.
+func (m *merger) trusted(src Source) {
+	said := *src.Spec
+	if said.Catastrophic == "off" && src.Kind > User {
+		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy may say so", `catastrophic = "off"`)
+		said.Catastrophic = ""
+		said.places = without(said.places, "catastrophic")
+	}
+	m.spec.Add(&said)
+}
+
+// without returns places without one.
+func without(places map[string]patterns.Source, key string) map[string]patterns.Source {
+	left := map[string]patterns.Source{}
+	for k, at := range places {
+		if k != key {
+			left[k] = at
+		}
+	}
+	return left
+}
+
+// keep holds what a managed source narrows against the sources behind it.
+func (m *merger) keep(managed Source) {
+	s := managed.Spec
+	for key, narrow := range map[string]string{"unlisted": "deny", "risk": "on", "catastrophic": "on"} {
+		setting := m.spec.settings()[key]
+		if *s.settings()[key] != narrow || *setting == narrow {
+			continue
+		}
+		m.ignore(m.spec.places[key], managed.Name+" sets "+narrow, "%s = %q", key, *setting)
+		*setting = narrow
+		m.spec.place(key, s.places[key])
+	}
+	if narrows(s.Mode) && s.Mode != m.spec.Mode {
+		m.further(managed, func(f *Spec) { f.setMode(s) })
+	}
+}
+
+// narrows reports whether a mode only ever forbids.
+func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }
+
+func (s *Spec) setMode(from *Spec) {
+	s.Mode = from.Mode
+	s.place("mode", from.places["mode"])
+}
+
+// further adds a policy that is asked as well: the merged one, changed.
+func (m *merger) further(src Source, change func(f *Spec)) {
+	f := *m.spec
+	f.Further, f.places = nil, without(m.spec.places, "")
+	f.Allow, f.Ask, f.Deny, f.Rules = slices.Clip(f.Allow), slices.Clip(f.Ask), slices.Clip(f.Deny), slices.Clip(f.Rules)
+	change(&f)
+	m.spec.Further = append(m.spec.Further, &f)
+}
+
+// untrusted adds what a source narrows, as a further policy.
+func (m *merger) untrusted(src Source) {
+	s := src.Spec
+	const why = "the file is not trusted"
+	for _, item := range append(slices.Clip(s.SessionAllow), s.Approved...) {
+		m.ignore(item.Source, why, "approved %s", item.Text)
+	}
+	var rules []RuleSpec
+	for _, r := range s.Rules {
+		if r.Action == "allow" {
+			m.ignore(r.Source, why, "an allow rule")
+			continue
+		}
+		rules = append(rules, r)
+	}
+	m.settings(src, why)
+	m.further(src, func(f *Spec) {
+		f.Ask = append(f.Ask, s.Ask...)
+		f.Deny = append(f.Deny, append(slices.Clip(s.Deny), s.SessionDeny...)...)
+		f.Rules = append(rules, f.Rules...)
+		f.Gate = s.Allow
+		f.Programs = withPrograms(f.Programs, s.Programs)
+		if narrows(s.Mode) {
+			f.setMode(s)
+		}
+		if s.Unlisted == "deny" {
+			f.Unlisted = "deny"
+			f.place("unlisted", s.places["unlisted"])
+		}
+		if s.Catastrophic == "on" {
+			f.Catastrophic = "on"
+		}
+	})
+}
+
+// settings notes the settings of an untrusted source that do not count.
+func (m *merger) settings(src Source, why string) {
+	s := src.Spec
+	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic"} {
+		value := *s.settings()[key]
+		counts := value == "" || key == "mode" && narrows(value) || key == "unlisted" && value == "deny" || key == "catastrophic" && value == "on"
+		if !counts {
+			m.ignore(s.at(src, key), why, "%s = %q", key, value)
+		}
+	}
+}
+
+// at is where a setting stands, or the source if it has no place.
+func (s *Spec) at(src Source, key string) patterns.Source {
+	if at, ok := s.places[key]; ok && at.Name != "" {
+		return at
+	}
+	return patterns.Source{Name: src.Name}
+}
