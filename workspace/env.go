@@ -32,17 +32,24 @@ type Env struct {
 // in each process (/proc/self).
 func (Env) Resolve(name string) (real string, ok bool) { return follow(name, readlink) }
 
+// readlink is a reader. Nearly every name is no link: what the kernel says is
+// asked for without making an error of it.
 func readlink(at string) (target string, ok bool) {
-	target, err := os.Readlink(at)
-	switch {
-	case err == nil:
-		return target, target != ""
-	case errors.Is(err, syscall.EINVAL): // no link
-		return "", true
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return "", true
+	var room [256]byte
+	for b := room[:]; ; {
+		n, err := syscall.Readlink(at, b)
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EINVAL, err == syscall.ENOENT, err == syscall.ENOTDIR:
+			return "", true // no link, or nothing
+		case err != nil:
+			return "", false
+		case n < len(b):
+			return string(b[:n]), n > 0
+		default:
+			b = make([]byte, 2*len(b))
+		}
 	}
-	return "", false
 }
 
 // Below reports whether a path that the rule covers exists below dir; hidden

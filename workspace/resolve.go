@@ -19,8 +19,16 @@ type reader func(path string) (target string, ok bool)
 // does: ".." is taken after the link before it. What does not exist stands
 // for itself.
 func follow(name string, read reader) (real string, ok bool) {
-	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
+	if !path.IsAbs(name) || strings.IndexByte(name, 0) >= 0 {
 		return "", false
+	}
+	if path.Clean(name) == name {
+		switch plain, ok := linkless(name, read); {
+		case !ok:
+			return "", false
+		case plain:
+			return name, true
+		}
 	}
 	at, links := "/", 0
 	rest := strings.Split(name, "/")
@@ -55,6 +63,25 @@ func follow(name string, read reader) (real string, ok bool) {
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return at, true
+}
+
+// linkless reports whether no part of a clean path is a link. Not ok: where it
+// leads cannot be known.
+func linkless(name string, read reader) (plain, ok bool) {
+	for at := 1; at < len(name); at++ {
+		end := strings.IndexByte(name[at:], '/') + at
+		if end < at {
+			end = len(name)
+		}
+		if shifting(name[:end]) {
+			return false, false
+		}
+		if target, ok := read(name[:end]); !ok || target != "" {
+			return false, ok
+		}
+		at = end
+	}
+	return true, true
 }
 
 // shifting reports whether the path means something else in each process:
