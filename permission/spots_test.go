@@ -160,6 +160,8 @@ var spots = []spot{
 	{"make LD_PRELOAD=./x", "the variable LD_PRELOAD can make recipes run anything", "make", shell.Bash},
 	{"make ARGS='a; b'", "recipes may run the value of the variable ARGS", "make ARGS=a", shell.Bash},
 	{"make CFLAGS='a; b'", "recipes may run the value of the variable CFLAGS", "make CFLAGS=a", shell.Bash},
+	{"go env -w GOFLAGS=x", "the go setting GOFLAGS can name a program", "go env", shell.Bash},
+	{"tmux display '#(x)'", "a format of tmux runs a command", "tmux display a", shell.Bash},
 	{"mvn -DargLine=x test", "the property argLine can make mvn load code", "mvn test", shell.Bash},
 	{"make SHELL=./x", "the variable SHELL changes what make runs", "make", shell.Bash},
 	{"git fetch ext::x", "a git URL of the form ext:: runs a command", "git fetch https://h/x", shell.Bash},

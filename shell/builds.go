@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // make: a variable on the command line goes into the text of recipes and into
 // their environment, and stands before what the makefile says (GNU make manual,
@@ -134,9 +137,29 @@ func (e *effector) goSources() {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			e.write(Word{Text: name}, NeedNone, false, "module of go "+path)
 		}
+	case "env":
+		e.goEnv()
 	case "run":
 		if len(e.operands) > 0 && strings.Contains(e.words[e.operands[0]].Text, "@") {
 			e.apartLate("go run fetches what it runs")
+		}
+	}
+}
+
+// goEnv: some settings that go env -w keeps are programs, or flags that can name
+// one (go help environment).
+func (e *effector) goEnv() {
+	if !e.has("-w") {
+		return
+	}
+	for _, r := range e.words[1:] {
+		name, value, found := strings.Cut(r.Text, "=")
+		switch {
+		case !found:
+		case name == "CC" || name == "CXX" || name == "FC" || name == "AR" || name == "GCCGO" || name == "PKG_CONFIG":
+			e.runText(cutWord(r, len(r.Text)-len(value)), "setting "+name+" of go", false)
+		case strings.HasSuffix(name, "FLAGS") || name == "GOAUTH" || name == "GOCACHEPROG":
+			e.odd("the go setting "+name+" can name a program", "leave the setting to a person")
 		}
 	}
 }
@@ -209,6 +232,16 @@ func (e *effector) libtest() {
 func (e *effector) cmake() {
 	if words, ok := e.behindDashes(); ok && e.has("--build") {
 		e.part(append([]Word{{Text: "make"}}, words...), -1)
+	}
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "-D" {
+			continue
+		}
+		key, value, _ := strings.Cut(a.Value.Text, "=")
+		key, _, _ = strings.Cut(key, ":")
+		if slices.ContainsFunc([]string{"_COMPILER", "_LAUNCHER", "_PROGRAM", "_LINKER", "_EMULATOR", "_COMMAND", "_EXECUTABLE"}, func(end string) bool { return strings.HasSuffix(key, end) }) {
+			e.runText(cutWord(a.Value, len(a.Value.Text)-len(value)), "variable "+key+" of cmake", false)
+		}
 	}
 }
 

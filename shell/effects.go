@@ -415,11 +415,12 @@ func (e *effector) fetch(url Word, reason string) {
 
 // operandWords are the operands behind the first skip ones.
 func (e *effector) operandWords(skip int) []Word {
-	var out []Word
-	for i, at := range e.operands {
-		if i >= skip {
-			out = append(out, e.words[at])
-		}
+	if len(e.operands) <= skip {
+		return nil
+	}
+	out := make([]Word, 0, len(e.operands)-skip)
+	for _, at := range e.operands[skip:] {
+		out = append(out, e.words[at])
 	}
 	return out
 }

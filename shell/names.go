@@ -13,7 +13,7 @@ import (
 // With bare set the names need not say where they lie: ls prints them without
 // their directory.
 func (w *walker) namesOf(words []Word, bare bool) []Word {
-	if len(words) == 0 || slices.ContainsFunc(words, func(w Word) bool { return w.hasHole(AnyText) }) {
+	if len(words) == 0 || !printsNames(words[0].Text) || slices.ContainsFunc(words, func(w Word) bool { return w.hasHole(AnyText) }) {
 		return nil
 	}
 	prog := w.opt.Catalog.Lookup(words[0].Text)
@@ -42,6 +42,16 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 		}
 	}
 	return nil
+}
+
+// printsNames reports whether a program is one of which it is known that it
+// prints names.
+func printsNames(program string) bool {
+	switch program {
+	case "find", "ls", "fd", "rg", "grep", "git":
+		return true
+	}
+	return false
 }
 
 // shapesNames are the options that make a command print something else than

@@ -82,6 +82,9 @@ func join(a, b *scope) *scope {
 }
 
 func both(a, b map[string]bool) map[string]bool {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
 	out := map[string]bool{}
 	for k := range a {
 		if b[k] {

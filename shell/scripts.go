@@ -64,10 +64,12 @@ func (e *effector) runner() {
 	}
 	at := e.operands[0]
 	name := &e.words[at]
-	if !name.Known() || strings.ContainsAny(name.Text, "/.") {
+	if !name.Known() {
 		return
 	}
-	if builtin(name.Text) != nil && !packaged[name.Text] && (run || e.prog.Name == "pnpm") {
+	base := name.Text[strings.LastIndexByte(name.Text, '/')+1:]
+	anyProgram := (run || e.prog.Name == "pnpm") && builtin(base) != nil && !packaged[base]
+	if anyProgram || strings.HasPrefix(name.Text, "/") {
 		e.runWords(at)
 		return
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -256,12 +255,25 @@ func (w *walker) namesFrom(st *syntax.Stmt, s *scope, bare bool) []Word {
 	if !ok || len(call.Args) == 0 {
 		return nil
 	}
+	if name := call.Args[0].Lit(); isName(name) && !printsNames(name) {
+		return nil // spares expanding its words once more
+	}
 	defer w.mute()()
 	var words []Word
 	for _, list := range w.argLists(call.Args, s) {
 		words = append(words, list...)
 	}
 	return w.namesOf(words, bare)
+}
+
+// isName reports whether a literal is nothing but letters: it stands for itself.
+func isName(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] < 'a' || text[i] > 'z' {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // narrows reports whether a command in a pipe passes some of its lines on as
@@ -493,7 +505,11 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 			assigns = append(assigns, Assign{Name: a.Name.Value, Class: classOf(a.Name.Value)})
 		}
 	}
-	lists := w.argLists(c.Args, s)
+	words, plain := w.plainArgs(c.Args)
+	if plain {
+		return w.simple(words, frame{assigns: assigns, parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}, s)
+	}
+	lists := w.fieldLists(c.Args, s)
 	frame := frame{assigns: assigns, parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
 	out := outcome{}
 	for _, words := range lists {
@@ -516,6 +532,11 @@ func (w *walker) argLists(args []*syntax.Word, s *scope) [][]Word {
 	if words, ok := w.plainArgs(args); ok {
 		return [][]Word{words}
 	}
+	return w.fieldLists(args, s)
+}
+
+// fieldLists is argLists for words that are not all plain.
+func (w *walker) fieldLists(args []*syntax.Word, s *scope) [][]Word {
 	var lists [][]Word
 	for _, arg := range args {
 		next := w.fields(arg, s)
@@ -618,7 +639,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		return same(s)
 	}
 	a := Action{
-		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: slices.Clone(s.dirs),
+		Kind: Command, Need: NeedCover, Words: words, Assigns: f.assigns, Dirs: s.dirs,
 		Substitution: f.subst, Parent: f.parent, From: f.from, Pos: f.pos[0], End: f.pos[1],
 	}
 	name := &words[0]
