@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"risk":              {"shell"},
 	"permission":        {"patterns", "modes", "risk", "shell"},
 	"workspace":         {"patterns", "shell"},
-	"policy":            {"permission", "patterns", "modes", "risk", "shell", "workspace"},
+	"policy":            {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "workspace"},
 	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
 	"whitelist":         {"permission", "patterns", "modes", "risk", "shell"},
 	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
@@ -63,6 +63,7 @@ var fences = map[string][]string{
 	"mvdan.cc/sh/v3/syntax":        {"shell"},
 	"github.com/gobwas/glob":       {"patterns"},
 	"github.com/BurntSushi/toml":   {"internal/stricttoml", "internal/cataloggen"},
+	"go.yaml.in/yaml/v4":           {"frontmatter"},
 	"github.com/google/go-cmp/cmp": {"internal/golden", "policy"},
 	"golang.org/x/net/idna":        {"patterns"},
 	"golang.org/x/text/width":      {"display"},
@@ -327,7 +328,7 @@ var verdicts = map[string][]string{
 // mayName lists the files outside package permission that name a verdict, and
 // what for. To decide is not a reason.
 var mayName = map[string]string{
-	"approval/approval.go":          "what a person said, for the evaluator",
+	"approval/approval.go":         "what a person said, for the evaluator",
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
 	"cmd/agent-wrapper/prompt.go":  "a person's answer",
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",

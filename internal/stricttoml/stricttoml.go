@@ -56,11 +56,11 @@ type Place struct {
 type Lines map[string]Place
 
 // Decode reads the file's text into v, a pointer to a struct whose fields
-// have toml tags. On error v is not to be used.
+// have toml tags, or to a map with any keys. On error v is not to be used.
 func Decode(data []byte, name string, v any) (Lines, error) {
 	t := reflect.TypeOf(v)
-	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return nil, errors.New("stricttoml: Decode needs a pointer to a struct")
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct && t.Elem().Kind() != reflect.Map {
+		return nil, errors.New("stricttoml: Decode needs a pointer to a struct or a map")
 	}
 	root, twice, err := scan(data, name)
 	if err != nil {

@@ -167,10 +167,11 @@ func manuals(r *runner) {
 	r.goTest("-count=1", "-timeout", "30m", "-tags", "manuals", "-run", "^TestManuals$", "./internal/manuals")
 }
 
-// fuzz runs every fuzz target for a while.
+// fuzz runs every fuzz target for a while. To make an interesting input smaller
+// may take a minute by default, in which nothing else is tried.
 func fuzz(r *runner) {
 	for _, target := range r.fuzzTargets() {
-		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), target.pkg)
+		r.goTest("-run", "^$", "-fuzz", "^"+target.name+"$", "-fuzztime", r.fuzztime.String(), "-fuzzminimizetime", "10x", target.pkg)
 	}
 }
 

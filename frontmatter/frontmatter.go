@@ -1,0 +1,198 @@
+// Package frontmatter reads the permission settings at the head of a chat
+// file in Markdown:
+//
+//	---
+//	permission_mode: plan            # or permissions_mode; the first counts
+//	permissions_allow: [Read, "Bash(git status)"]
+//	permissions_ask:
+//	  - Bash(git push:*)
+//	permissions_deny: []
+//	model: any other key is left alone
+//	---
+//
+// The head is YAML between two lines ---, or TOML between two lines +++, from
+// the first line on. A file without a head has no settings. Whatever cannot be
+// read for certain is an error with its place: a key that only looks like one
+// of these, a value of another kind, a key twice, YAML's anchors, aliases, tags
+// and merge keys, a head that does not end.
+package frontmatter
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxHead is the longest head that is read, in bytes with its two lines.
+const maxHead = 16 << 10
+
+// Head is what a head says of permissions. The zero value says nothing.
+type Head struct {
+	Mode             Value
+	Allow, Ask, Deny []Value
+}
+
+// Value is a text and where it begins.
+type Value struct {
+	Text      string
+	Name      string // of the file
+	Line, Col int    // from 1, in bytes
+}
+
+// Read reads the head of a file; name is for errors and places. No more is read
+// than the longest head.
+func Read(r io.Reader, name string) (Head, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxHead+1))
+	if err != nil {
+		return Head{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return Parse(data, name)
+}
+
+// Parse is Read for a text, of which only the head counts.
+func Parse(data []byte, name string) (head Head, err error) {
+	defer func() { // the YAML library has had panics
+		if r := recover(); r != nil {
+			head, err = Head{}, fmt.Errorf("%s:1: the head cannot be read: %v", name, r)
+		}
+	}()
+	fence, text, err := cut(data, name)
+	if err != nil || fence == "" {
+		return Head{}, err
+	}
+	read := readYAML
+	if fence == "+++" {
+		read = readTOML
+	}
+	entries, err := read(text, name)
+	if err != nil {
+		return Head{}, err
+	}
+	return settings(entries)
+}
+
+// cut returns the text between the fences, with an empty line for the first, so
+// that lines count as in the file. No fence: no head.
+func cut(data []byte, name string) (fence string, text []byte, err error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	first, rest, more := bytes.Cut(data, []byte("\n"))
+	fence = string(bytes.TrimRight(first, " \t\r"))
+	if fence != "---" && fence != "+++" {
+		return "", nil, nil
+	}
+	text = []byte("\n")
+	for more && len(text) <= maxHead {
+		var line []byte
+		line, rest, more = bytes.Cut(rest, []byte("\n"))
+		if string(bytes.TrimRight(line, " \t\r")) == fence {
+			return fence, text, plain(text, name)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return "", nil, fmt.Errorf("%s:1: the head that begins with %s does not end within %d bytes: close it with a line %s", name, fence, maxHead, fence)
+}
+
+// plain refuses what is no text.
+func plain(text []byte, name string) error {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return fmt.Errorf("%s:%d: the head is not UTF-8", name, i+1)
+		}
+	}
+	return nil
+}
+
+// entry is a key of the head with its value.
+type entry struct {
+	key   Value
+	value any // a Value, or a list of Values
+	fault string
+}
+
+// names are the keys that count.
+const (
+	keyMode  = "permission_mode"
+	keyModes = "permissions_mode"
+	keyAllow = "permissions_allow"
+	keyAsk   = "permissions_ask"
+	keyDeny  = "permissions_deny"
+)
+
+// settings picks the permission settings out of all entries.
+func settings(entries []entry) (Head, error) {
+	var head Head
+	var plural Value
+	for _, e := range entries {
+		var err error
+		switch e.key.Text {
+		case keyMode:
+			head.Mode, err = e.text()
+		case keyModes:
+			plural, err = e.text()
+		case keyAllow:
+			head.Allow, err = e.list()
+		case keyAsk:
+			head.Ask, err = e.list()
+		case keyDeny:
+			head.Deny, err = e.list()
+		default:
+			if meant(e.key.Text) {
+				err = e.key.errorf("unknown key %q: the permission settings are %s, %s, %s and %s", e.key.Text, keyMode, keyAllow, keyAsk, keyDeny)
+			}
+		}
+		if err != nil {
+			return Head{}, err
+		}
+	}
+	if head.Mode.Line == 0 {
+		head.Mode = plural
+	}
+	return head, nil
+}
+
+// meant reports whether a key seems to be about permissions: with other
+// letters, dashes or a letter twice or once it begins like one.
+func meant(key string) bool {
+	var folded strings.Builder
+	var last rune
+	for _, r := range key {
+		if r = unicode.ToLower(r); unicode.IsLetter(r) && r != last {
+			folded.WriteRune(r)
+			last = r
+		}
+	}
+	return strings.HasPrefix(folded.String(), "permision")
+}
+
+func (e *entry) text() (Value, error) {
+	v, ok := e.value.(Value)
+	if !ok || e.fault != "" {
+		return Value{}, e.wrong("want one name of a mode")
+	}
+	return v, nil
+}
+
+func (e *entry) list() ([]Value, error) {
+	if e.value == nil && e.fault == "" {
+		return nil, nil
+	}
+	list, ok := e.value.([]Value)
+	if !ok || e.fault != "" {
+		return nil, e.wrong("want a list of rules, as [Read, \"Bash(git status)\"]")
+	}
+	return list, nil
+}
+
+func (e *entry) wrong(want string) error {
+	if e.fault != "" {
+		want += ": " + e.fault
+	}
+	return e.key.errorf("%s: %s", e.key.Text, want)
+}
+
+func (v Value) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d:%d: %s", v.Name, v.Line, v.Col, fmt.Sprintf(format, args...))
+}

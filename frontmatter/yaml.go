@@ -1,0 +1,129 @@
+package frontmatter
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// readYAML reads the entries of a head in YAML.
+func readYAML(text []byte, name string) ([]entry, error) {
+	if empty(text) {
+		return nil, nil // the library wants a document
+	}
+	var root yaml.Node
+	if err := yaml.Load(text, &root); err != nil {
+		return nil, foreign(name, err)
+	}
+	y := yamlHead{name}
+	if err := y.guard(&root); err != nil {
+		return nil, err
+	}
+	top := &root
+	if top.Kind == yaml.DocumentNode && len(top.Content) == 1 {
+		top = top.Content[0]
+	}
+	switch {
+	case top.Kind == 0 || top.Kind == yaml.ScalarNode && top.ShortTag() == "!!null":
+		return nil, nil
+	case top.Kind != yaml.MappingNode:
+		return nil, y.at(top).errorf("the head is no list of key: value")
+	}
+	return y.entries(top)
+}
+
+// empty reports whether a text holds blank lines and comments only.
+func empty(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// foreign gives an error of the library the form of ours.
+func foreign(name string, err error) error {
+	at := regexp.MustCompile(`L(\d+)(?:\.C(\d+))?|line (\d+)`).FindStringSubmatch(err.Error())
+	if at == nil {
+		return fmt.Errorf("%s:1: the head cannot be read: %w", name, err)
+	}
+	line, _ := strconv.Atoi(at[1] + at[3])
+	col, _ := strconv.Atoi(at[2])
+	return fmt.Errorf("%s:%d:%d: the head cannot be read: %w", name, max(line, 1), max(col, 1), err)
+}
+
+type yamlHead struct{ name string }
+
+// at is where a node begins; within quotes if it has some.
+func (y yamlHead) at(n *yaml.Node) Value {
+	v := Value{Text: n.Value, Name: y.name, Line: n.Line, Col: n.Column}
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		v.Col++
+	}
+	return v
+}
+
+// guard refuses what makes YAML say more than what stands there.
+func (y yamlHead) guard(n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return y.at(n).errorf("aliases are not read here: write the value out, or quote what begins with *")
+	case n.Anchor != "":
+		return y.at(n).errorf("anchors are not read here: quote what begins with &")
+	case n.Style&yaml.TaggedStyle != 0:
+		return y.at(n).errorf("tags are not read here: quote what begins with !")
+	}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.ShortTag() == "!!merge" || c.Value == "<<") {
+			return y.at(c).errorf("merge keys are not read here: write the keys out")
+		}
+		if err := y.guard(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (y yamlHead) entries(top *yaml.Node) ([]entry, error) {
+	var list []entry
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key := top.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			return nil, y.at(key).errorf("a key is no text")
+		}
+		if seen[key.Value] {
+			return nil, y.at(key).errorf("key %q stands twice", key.Value)
+		}
+		seen[key.Value] = true
+		list = append(list, y.entry(key, top.Content[i+1]))
+	}
+	return list, nil
+}
+
+func (y yamlHead) entry(key, value *yaml.Node) entry {
+	e := entry{key: y.at(key)}
+	switch {
+	case value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null":
+	case isText(value):
+		e.value = y.at(value)
+	case value.Kind == yaml.SequenceNode:
+		items := []Value{}
+		for _, item := range value.Content {
+			if !isText(item) {
+				e.fault = fmt.Sprintf("at %d:%d stands no text: quote the rule", item.Line, item.Column)
+			}
+			items = append(items, y.at(item))
+		}
+		e.value = items
+	default:
+		e.fault = fmt.Sprintf("at %d:%d stands something else: quote what is meant as text", value.Line, value.Column)
+	}
+	return e
+}
+
+func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" }

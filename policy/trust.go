@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// Trust is the list of files whose permission settings a person has looked at
+// and trusts. What is trusted is a digest of the settings, not the file: a chat
+// file goes on growing, and stays trusted until its settings change.
+type Trust struct {
+	path  string // of the list
+	files []Trusted
+}
+
+// Trusted is one file of the list.
+type Trusted struct {
+	Path   string `json:"path"`   // absolute, symbolic links followed
+	Digest string `json:"digest"` // Spec.Digest of its settings
+}
+
+// trustFile is the form of the list.
+type trustFile struct {
+	V     int       `json:"v"`
+	Files []Trusted `json:"files"`
+}
+
+// maxTrust is the longest list that is read, in bytes.
+const maxTrust = 4 << 20
+
+// TrustFile is the name of the list in the state directory.
+const TrustFile = "trust.json"
+
+// ReadTrust reads the list in a state directory. A list that is not there is
+// empty. With an error the list is empty too: nothing is trusted.
+func ReadTrust(stateDir string) (*Trust, error) {
+	t := &Trust{path: filepath.Join(stateDir, TrustFile)}
+	data, err := os.ReadFile(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("the list of trusted files: %w: nothing is trusted", err)
+	}
+	var list trustFile
+	if err := strictjson.Decode(data, &list, strictjson.MaxSize(maxTrust)); err != nil {
+		return t, fmt.Errorf("%s:%w: nothing is trusted; mend or remove the file", t.path, err)
+	}
+	if list.V != 1 {
+		return t, fmt.Errorf("%s: version %d is not known: nothing is trusted", t.path, list.V)
+	}
+	t.files = list.Files
+	return t, nil
+}
+
+// Holds reports whether the settings of a file are trusted as they are.
+func (t *Trust) Holds(path string, settings *Spec) bool {
+	digest := settings.Digest()
+	return slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path && f.Digest == digest })
+}
+
+// Knows reports whether the file is on the list, with these settings or others.
+func (t *Trust) Knows(path string) bool {
+	return slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path })
+}
+
+// List returns the trusted files, by path.
+func (t *Trust) List() []Trusted { return slices.Clone(t.files) }
+
+// Set trusts the settings of a file as they are now, in place of those before.
+func (t *Trust) Set(path string, settings *Spec) error {
+	digest := settings.Digest()
+	return t.change(func(files []Trusted) []Trusted {
+		files = slices.DeleteFunc(files, func(f Trusted) bool { return f.Path == path })
+		return append(files, Trusted{Path: path, Digest: digest})
+	})
+}
+
+// Remove ends the trust in a file; false if there was none.
+func (t *Trust) Remove(path string) (bool, error) {
+	was := false
+	err := t.change(func(files []Trusted) []Trusted {
+		return slices.DeleteFunc(files, func(f Trusted) bool {
+			was = was || f.Path == path
+			return f.Path == path
+		})
+	})
+	return was, err
+}
+
+// change replaces the list by what comes of it, as it is now on disk.
+func (t *Trust) change(edit func([]Trusted) []Trusted) error {
+	dir := filepath.Dir(t.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("the list of trusted files: %w", err)
+	}
+	unlock, err := atomicfile.Lock(dir)
+	if err != nil {
+		return fmt.Errorf("the list of trusted files: %w", err)
+	}
+	defer unlock()
+	now, err := ReadTrust(dir)
+	if err != nil {
+		return err // to write would lose what stands there
+	}
+	files := edit(now.files)
+	slices.SortFunc(files, func(a, b Trusted) int { return strings.Compare(a.Path, b.Path) })
+	data, err := json.MarshalIndent(trustFile{V: 1, Files: files}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(t.path, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("the list of trusted files: %w", err)
+	}
+	t.files = files
+	return nil
+}
