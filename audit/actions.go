@@ -29,10 +29,10 @@ func maskLine(line string, d dialect) (string, int) {
 func sameDeeds(a, b string, d dialect) bool {
 	x, y := shell.Analyze(a, shell.Options{Dialect: d}), shell.Analyze(b, shell.Options{Dialect: d})
 	return (x.Failed == "") == (y.Failed == "") && x.Failed == "" &&
-		slices.EqualFunc(x.Actions, y.Actions, func(a, b shell.Action) bool { return sameDeed(&a, &b) })
+		slices.EqualFunc(x.Actions, y.Actions, func(a, b shell.Action) bool { return sameDeed(x, &a, &b) })
 }
 
-func sameDeed(a, b *shell.Action) bool {
+func sameDeed(x *shell.Facts, a, b *shell.Action) bool {
 	switch {
 	case a.Kind != b.Kind || a.May != b.May || a.Parent != b.Parent || len(a.Words) != len(b.Words) || len(a.Assigns) != len(b.Assigns):
 		return false
@@ -40,6 +40,8 @@ func sameDeed(a, b *shell.Action) bool {
 		return len(a.Words) == 0 || a.Words[0].Filled("…") == b.Words[0].Filled("…")
 	case a.Kind == shell.Fetch:
 		return true // a URL may carry a secret; its host is not one
+	case a.Parent >= 0 && x.Actions[a.Parent].Program == nil && strings.Contains(b.Path.Text, mask.Mark):
+		return true // a word of an unfamiliar program may always be a path
 	}
 	return a.Path.Filled("…") == b.Path.Filled("…")
 }
@@ -60,7 +62,10 @@ func (e *Entry) actions(use permission.ToolUse, input json.RawMessage) (names []
 	if use.Tool != "Bash" && use.Tool != "Monitor" || json.Unmarshal(input, &in) != nil || in.Command == "" {
 		return nil, 0
 	}
-	line, _ := maskLine(in.Command, use.Dialect) // counted with the input
+	line, n := maskLine(in.Command, use.Dialect) // counted with the input
+	if n > 0 && !sameDeeds(in.Command, line, use.Dialect) {
+		line = in.Command // what is run, read or written is no secret
+	}
 	facts := shell.Analyze(line, shell.Options{Dir: use.Dir, Dialect: use.Dialect})
 	for i := range facts.Actions {
 		if i == maxActions {

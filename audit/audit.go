@@ -219,7 +219,7 @@ func (l *Log) Record(ctx context.Context, r permission.Record) error {
 	if err := l.add(e); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	if r.Result.UpdatedInput != nil { // it is going to run
+	if len(r.Result.UpdatedInput) > 0 { // it is going to run
 		l.expect(use{r.Use.Session, r.Use.ID}, e.Seq)
 	}
 	return nil

@@ -94,8 +94,11 @@ func TestTwoProcesses(t *testing.T) {
 // random, while a second process writes too.
 func TestKill(t *testing.T) {
 	kills := 10
-	if *every {
+	switch {
+	case *every:
 		kills = 200
+	case sampled > 8:
+		kills = 3
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, setting := range SyncNames() {

@@ -114,7 +114,10 @@ func (e *Entry) words() string {
 		if e.Exit != nil {
 			words += fmt.Sprintf(", exit code %d", *e.Exit)
 		}
-		return words + fmt.Sprintf(" (of %d)", e.Of)
+		if e.Of > 0 {
+			words += fmt.Sprintf(" (of %d)", e.Of)
+		}
+		return words
 	}
 	input := inputText(e.Input)
 	if len(input) > maxInputText {

@@ -117,8 +117,13 @@ func (c *scanner) hideWord(w word, n int) {
 		c.value(from, 0) // -p'secret'
 		return
 	}
-	if strings.ContainsAny(c.s[from:to], "$`") {
-		c.value(from, c.around(w))
+	switch around := c.around(w); {
+	case around == '\'' || !strings.ContainsAny(c.s[from:to], "$`"):
+	case around == '"':
+		c.expanding(from, to)
+		return
+	default:
+		c.value(from, 0)
 		return
 	}
 	c.add(from, to)

@@ -225,17 +225,19 @@ func (c *scanner) quoted(p, from int, quote, open byte) int {
 	switch {
 	case keeps(text):
 	case quote == '"' && open == 0:
-		if run := strings.IndexAny(text, "`"); run >= 0 {
-			text = text[:run]
-		}
-		if run := strings.Index(text, "$("); run >= 0 {
-			text = text[:run]
-		}
-		c.hidePlain(from, from+len(text))
+		c.expanding(from, end)
 	default:
 		c.add(from, end)
 	}
 	return end + 1
+}
+
+// expanding hides what stands in double quotes before anything that may run a
+// command.
+func (c *scanner) expanding(from, to int) {
+	text, _, _ := strings.Cut(c.s[from:to], "`")
+	text, _, _ = strings.Cut(text, "$(")
+	c.hidePlain(from, from+len(text))
 }
 
 // closing finds the quote that ends a value, -1 if there is none.
