@@ -21,8 +21,9 @@ var quirks = []struct {
 		"ack": "--ackrc", "strings": "-s --output-separator", "file": "--exclude-quiet", "git-am": "--patch-format",
 		"git-commit-graph": "--object-dir", "git-grep": "-e", "git-symbolic-ref": "-m", "git-clone": "--reference", "git-shortlog": "--format",
 		"less": "-D --shift --line-num-width --rscroll --status-col-width", "plocate": "-r --regexp",
-		"killall": "-n --ns -o --older-than -s --signal -u --user -y --younger-than -Z --context",
-		"sshpass": "-P", "systemctl": "-P", "tcpdump": "-E", "prlimit": "-p --pid",
+		"git-instaweb": "-d --httpd -m --module-path -p --port -b --browser",
+		"killall":      "-n --ns -o --older-than -s --signal -u --user -y --younger-than -Z --context",
+		"sshpass":      "-P", "systemctl": "-P", "tcpdump": "-E", "prlimit": "-p --pid",
 	}},
 	{"is one option of the subcommand expire and another one of show", map[string]string{"git-reflog": "-n"}},
 	{"may have a value, attached, in the program's source or in another version", map[string]string{
@@ -38,7 +39,7 @@ var quirks = []struct {
 		"dpkg-query": "-L --listfiles -c --control-path -S --search",
 		"dpkg": "-i --install --unpack --configure -r --remove -P --purge --add-architecture --compare-versions -b --build -c --contents -e --control " +
 			"-x --extract -X -f --field -I --info -l --list -s --status -L --listfiles -S --search -p --print-avail",
-		"find": "-exec -execdir -okdir -not", "git-config": "--get-colorbool --get-color", "git-replace": "--edit --graft",
+		"find": "-exec -execdir -okdir -not", "git-config": "--get-colorbool --get-color", "git-merge-index": "-a", "git-replace": "--edit --graft",
 		"ssh-add": "-T", "pgrep": "-q", "ps": "-g -u", "unzip": "-x", "zstd": "--train --pass-through",
 	}},
 }
