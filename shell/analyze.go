@@ -113,6 +113,9 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	if err != nil {
 		return s, "the line cannot be parsed: " + err.Error()
 	}
+	if tree != nil && w.facts.Actions == nil {
+		w.facts.Actions = make([]Action, 0, tree.calls.used+tree.redirs.used)
+	}
 	outer, by := w.unit, w.parent
 	w.parent = parent
 	w.unit = w.survey(file, tree, text, d, parent)
