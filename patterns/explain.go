@@ -50,16 +50,29 @@ func exactText(sub *Subject) string {
 }
 
 func exactCommand(a *shell.Action) string {
-	if a == nil || len(a.Words) == 0 || !allKnown(a.Words) {
+	if a == nil {
 		return ""
 	}
-	parts := make([]string, len(a.Words))
-	for i := range a.Words {
-		parts[i] = quoted(a.Words[i].Text)
+	return CommandRule(a.Words, false)
+}
+
+// CommandRule returns the text of the rule for commands of exactly these words,
+// or, if open, for those that begin with them; "" if a word is not known or the
+// rule cannot be written.
+func CommandRule(words []shell.Word, open bool) string {
+	if len(words) == 0 || !allKnown(words) {
+		return ""
+	}
+	parts := make([]string, len(words))
+	for i := range words {
+		parts[i] = quoted(words[i].Text)
 	}
 	text := strings.Join(parts, " ")
 	if unescape(text) != text {
 		return ""
+	}
+	if open {
+		text += ":*"
 	}
 	return "Bash(" + text + ")"
 }

@@ -1,10 +1,13 @@
 package permission
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
@@ -26,7 +29,7 @@ type Request struct {
 	// Version is that of the policy.
 	Version string
 
-	suppose func(rules []*patterns.Rule) Decision
+	suppose func(use *ToolUse, rules []*patterns.Rule) Decision
 }
 
 // Request returns what a person would be asked about a tool use, if its
@@ -41,12 +44,13 @@ func (v *Evaluator) request(use ToolUse, d Decision) Request {
 		return r
 	}
 	r.Place, r.Version = v.Policy.Place, v.Policy.Version
-	r.suppose = func(rules []*patterns.Rule) Decision {
-		said, err := v.Session.standing().with(v.place(), rules)
+	now := v.Session.standing()
+	r.suppose = func(use *ToolUse, rules []*patterns.Rule) Decision {
+		said, err := now.with(v.place(), rules)
 		if err != nil {
 			return refused(err.Error())
 		}
-		return decide(v.Policy, said, &use, v.Env, v.Ceiling, nil)
+		return decide(v.Policy, said, use, v.Env, v.Ceiling, nil)
 	}
 	return r
 }
@@ -59,11 +63,15 @@ func (v *Evaluator) place() patterns.Place {
 	return v.Session.place
 }
 
-// Suppose returns what the decision would be if the session had further rules
-// of a list, allow or deny. It decides nothing and keeps nothing. An error
+// Suppose returns what the decision would be if the session, as it was
+// when it was asked, had further rules of a list, allow or deny. It decides nothing and keeps nothing. An error
 // says which rule cannot be one, or that the request does not come from an
 // Evaluator.
 func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
+	return r.supposing(&r.Use, list, rules)
+}
+
+func (r *Request) supposing(use *ToolUse, list patterns.List, rules []string) (Decision, error) {
 	if r.suppose == nil {
 		return Decision{}, errors.New("the request does not come from an evaluator")
 	}
@@ -75,7 +83,7 @@ func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error)
 		}
 		parsed[i] = rule
 	}
-	return r.suppose(parsed), nil
+	return r.suppose(use, parsed), nil
 }
 
 // CanKeep says why a rule may not be kept for the session as an answer to the
@@ -89,7 +97,7 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 	if err != nil {
 		return err
 	}
-	if _, n := mask.Text(rule); n > 0 {
+	if secret(rule) || r.spills(rule) {
 		return errors.New("it holds what looks like a secret")
 	}
 	then, err := r.Suppose(list, rule)
@@ -109,6 +117,59 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 		}
 	}
 	return r.proves(then)
+}
+
+// secret reports whether a rule holds what has to be masked where it is kept,
+// as a text or as a command line.
+func secret(rule string) bool {
+	_, n := mask.Text(rule)
+	_, spec, _ := strings.Cut(rule, "(")
+	_, m := mask.Command(strings.TrimSuffix(spec, ")"))
+	return n+m > 0
+}
+
+// spills reports whether a rule holds a word of the tool use that is hidden
+// where the tool use as a whole is masked: a secret may be told by what stands
+// before it, and a rule may name it without that.
+func (r *Request) spills(rule string) bool {
+	text := string(r.Use.Input)
+	if input, err := strictjson.Object(r.Use.Input, strictjson.MaxSize(maxInput)); err == nil {
+		if line, ok := input["command"].(string); ok {
+			text = line
+		}
+	}
+	masked, _ := mask.Command(text)
+	for _, word := range strings.FieldsFunc(rule, func(c rune) bool { return strings.ContainsRune(" \t\n\"'`()/:=,;&|\\", c) }) {
+		if strings.Contains(text, word) && !strings.Contains(masked, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Answers reports whether nothing that caused the ask would be asked about any
+// more if the session had further allow rules.
+func (r *Request) Answers(rules ...string) bool {
+	then, err := r.Suppose(patterns.Allow, rules...)
+	if err != nil || then.Behavior != Allow && (then.Behavior != Ask || len(then.Parts) != len(r.Decision.Parts)) {
+		return false
+	}
+	for i := range then.Parts {
+		if r.Decision.Parts[i].Behavior == Ask && then.Parts[i].Behavior == Ask {
+			return false
+		}
+	}
+	return true
+}
+
+// Frees reports whether a further allow rule would let a command line run that
+// is of tier 3, which without rules that name it is never run.
+func (r *Request) Frees(rule, line string) bool {
+	input, _ := json.Marshal(map[string]string{"command": line}) // text always can be
+	use := r.Use
+	use.Tool, use.Input = "Bash", input
+	then, err := r.supposing(&use, patterns.Allow, []string{rule})
+	return err != nil || then.Behavior == Allow && then.Tier == 3
 }
 
 // proves says why the decision with a further allow is not the one that was

@@ -25,6 +25,7 @@ type Part struct {
 	RuleSource patterns.Source
 	Reason     string
 	Risk       risk.Class
+	Why        string // the reason for the risk
 	// Exact is the rule for exactly this action, "" if there is none, or none
 	// may be kept. Sealed is why no rule at all may be kept for it: tier 3,
 	// opaque, held; "" if one may.
@@ -74,7 +75,7 @@ func (e *evaluation) parts(held bool) []Part {
 	for i := range e.acts {
 		a := &e.acts[i]
 		p := &all[i]
-		*p = Part{Subject: a.subject(), Action: a.describe(), Risk: a.class, Sealed: sealed[i]}
+		*p = Part{Subject: a.subject(), Action: a.describe(), Risk: a.class, Why: a.why, Sealed: sealed[i]}
 		if a.does != nil {
 			p.Pos, p.End = a.does.Pos, a.does.End
 		}

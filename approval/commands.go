@@ -1,0 +1,162 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// commands are the steps for a command: its words, its subcommand or the script
+// that it runs, its program.
+func commands(r *permission.Request, p *permission.Part) []step {
+	all := one(p.Exact, "exactly "+ticked(spec(p.Exact)))
+	for _, n := range prefixes(p) {
+		rule := patterns.CommandRule(p.Words[:n], true)
+		if rule == "" || ruins(r, rule) {
+			continue
+		}
+		all = append(all, step{rule, "any " + ticked(spec(rule)) + " command"})
+	}
+	return all
+}
+
+// denials are the steps for denying a part.
+func denials(p *permission.Part) []step {
+	switch p.Kind {
+	case patterns.RunCommand:
+	case patterns.ReadPath:
+		return one(p.Exact, "reading "+ticked(p.Target.Text)+" and what lies below it")
+	case patterns.WritePath:
+		return one(p.Exact, "changing "+ticked(p.Target.Text)+" and what lies below it")
+	case patterns.FetchURL:
+		return one(p.Exact, "fetching from "+ticked(p.Host)+" and its subdomains")
+	default:
+		return uses(p)[:min(1, len(uses(p)))]
+	}
+	all := one(patterns.CommandRule(p.Words, false), "")
+	for i := range all {
+		all[i].label = ticked(spec(all[i].rule)) + ", however it is written"
+	}
+	if _, n := entryOf(p); n > 0 {
+		rule := patterns.CommandRule(p.Words[:n], true)
+		all = append(all, one(rule, "every "+ticked(spec(rule))+" command, however it is written")...)
+	}
+	return all
+}
+
+// prefixes are the numbers of leading words of a command that a rule may be
+// about which leaves open what follows, from narrow to wide.
+func prefixes(p *permission.Part) []int {
+	entry, depth := entryOf(p)
+	if depth == 0 || depth < len(p.Words) && entry == nil && !literal(p.Words[0]) {
+		return nil
+	}
+	var all []int
+	if names(p, depth) {
+		all = append(all, depth+1)
+	}
+	for n, e := depth, entry; n > 0; n-- {
+		if e = at(p, n); !opens(e) && !interpreter(p.Words[0].Text) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// entryOf returns the catalogue's entry for the subcommand that a command
+// names, and how many words name it; 0 if the program is not known when the
+// line is read. Options before a subcommand are not looked through.
+func entryOf(p *permission.Part) (*shell.Program, int) {
+	if len(p.Words) == 0 || !p.Words[0].Known() {
+		return nil, 0
+	}
+	entry, n := p.Program, 1
+	for entry != nil && n < len(p.Words) && p.Words[n].Known() {
+		i := slices.IndexFunc(entry.Subs, func(s shell.Program) bool { return s.Name == p.Words[n].Text })
+		if i < 0 {
+			break
+		}
+		entry, n = &entry.Subs[i], n+1
+	}
+	return entry, n
+}
+
+// at is the entry that the first n words name.
+func at(p *permission.Part, n int) *shell.Program {
+	short := *p
+	short.Words = p.Words[:n]
+	entry, _ := entryOf(&short)
+	return entry
+}
+
+// names reports whether the word behind the subcommand names what is run: the
+// file of an interpreter, the target of make, the script of npm run; of a
+// program that the catalogue does not know, a subcommand.
+func names(p *permission.Part, depth int) bool {
+	if depth >= len(p.Words) || !literal(p.Words[depth]) {
+		return false
+	}
+	entry := at(p, depth)
+	return entry == nil && !interpreter(p.Words[0].Text) || entry != nil && (entry.Operands == shell.Script || targets(p, depth))
+}
+
+// literal reports whether a word is known and cannot be an option.
+func literal(w shell.Word) bool {
+	return w.Known() && w.Text != "" && !strings.HasPrefix(w.Text, "-") && !strings.ContainsAny(w.Text, "= \t\n")
+}
+
+// Programs whose first operand names what they run, and subcommands.
+var (
+	makers  = []string{"make", "gmake", "just", "task", "rake", "invoke", "gulp", "grunt", "ninja", "tox", "nox", "ant", "mvn", "gradle"}
+	running = []string{"run", "run-script"}
+)
+
+// targets reports whether the words up to depth are of a program whose next
+// word names what is run.
+func targets(p *permission.Part, depth int) bool {
+	last := p.Words[depth-1].Text
+	return depth == 1 && slices.Contains(makers, last) || depth > 1 && slices.Contains(running, last)
+}
+
+// opens reports whether an entry, or a subcommand of it, runs what its words
+// say, so that a rule for its name allows everything. Of a program that the
+// catalogue does not know nothing says so.
+func opens(e *shell.Program) bool {
+	if e == nil {
+		return false
+	}
+	switch e.Operands {
+	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs, shell.Script, shell.Code:
+		return true
+	}
+	if e.Stdin || e.Plugins || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name) {
+		return true
+	}
+	return slices.ContainsFunc(e.Subs, func(s shell.Program) bool { return opens(&s) })
+}
+
+// interpreter reports whether a program that the catalogue may not know is by
+// its name a shell, an interpreter or a program that runs others.
+func interpreter(program string) bool {
+	name := strings.TrimRight(program[strings.LastIndexByte(program, '/')+1:], "0123456789.-")
+	return slices.Contains(interpreters, strings.ToLower(strings.TrimSuffix(name, ".exe")))
+}
+
+var interpreters = []string{
+	"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "tcsh", "csh", "rbash", "busybox", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh",
+	"python", "pypy", "ipython", "perl", "ruby", "irb", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "luajit", "tclsh", "wish", "expect",
+	"osascript", "rscript", "r", "julia", "ghci", "runghc", "java", "jshell", "scala", "groovy", "guile", "racket", "sbcl", "emacs", "vim", "vi", "nvim", "ed", "awk", "gawk", "mawk",
+	"sudo", "doas", "su", "env", "xargs", "parallel", "exec", "eval", "source", "nsenter", "chroot", "unshare", "ssh", "setsid", "script", "watch", "strace", "gdb",
+}
+
+// ruins reports whether a rule that leaves open what follows would let a
+// command run that is of tier 3.
+func ruins(r *permission.Request, rule string) bool {
+	return slices.ContainsFunc(tails, func(tail string) bool { return r.Frees(rule, spec(rule)+tail) })
+}
+
+// tails are words with which programs do their worst.
+var tails = []string{"", " any", " -r any", " -f any", " -rf any", " --force any", " --hard any", " --recursive any", " --all", " /dev/sda"}

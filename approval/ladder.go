@@ -1,0 +1,236 @@
+package approval
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// Rung is one step of the ladder: the rules that would be kept, at most one for
+// each part of the tool use that caused the ask, and what they are about in
+// words. The words say exactly what the rules match, no more and no less.
+type Rung struct {
+	Label string
+	Rules []string
+}
+
+// maxParts is how many parts a ladder is made for; who keeps rules for more of
+// them at once does not read them.
+const maxParts = 12
+
+// Ladder returns what may be kept for the session, or always, as an answer to
+// the request, from narrow to wide. Every rung makes the evaluator allow what
+// caused the ask. The error says for a person why there is none: a part of it is
+// of tier 3, cannot be read, may only be approved by itself, would store a
+// secret, or nothing that may be kept would answer.
+func Ladder(r *permission.Request) ([]Rung, error) {
+	parts := r.Decision.Unapproved()
+	switch {
+	case r.Decision.Held:
+		return nil, fmt.Errorf("only an answer to this very tool use counts")
+	case len(parts) == 0:
+		return nil, fmt.Errorf("there is nothing to keep")
+	case len(parts) > maxParts:
+		return nil, fmt.Errorf("it has %d parts, and rules are kept for at most %d at once", len(parts), maxParts)
+	}
+	height := 0
+	ladders := make([][]step, len(parts))
+	for i := range parts {
+		steps, err := climb(r, &parts[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", parts[i].Action, err)
+		}
+		ladders[i], height = steps, max(height, len(steps))
+	}
+	var rungs []Rung
+	for at := range height {
+		rung := narrowed(r, across(ladders, at)).rung()
+		if len(rung.Rules) > 0 && !slices.ContainsFunc(rungs, func(o Rung) bool { return slices.Equal(o.Rules, rung.Rules) }) {
+			rungs = append(rungs, rung)
+		}
+	}
+	if len(rungs) == 0 {
+		return nil, fmt.Errorf("no rules that may be kept would answer")
+	}
+	return rungs, nil
+}
+
+// Denials returns what may be denied for the session, each by one rule, from
+// narrow to wide. A deny sees through spelling, so a rule is about the words
+// however options are written and wherever the program lies.
+func Denials(r *permission.Request) []Rung {
+	var rungs []Rung
+	parts := r.Decision.Unapproved()
+	for i := range parts[:min(len(parts), maxParts)] {
+		for _, s := range denials(&parts[i]) {
+			if r.CanKeep(patterns.Deny, s.rule) == nil {
+				rungs = append(rungs, Rung{Label: s.label, Rules: []string{s.rule}})
+			}
+		}
+	}
+	return rungs
+}
+
+// step is one rule and what it is about in words.
+type step struct{ rule, label string }
+
+type steps []step
+
+func (s steps) rules() []string {
+	var rules []string
+	for _, one := range s {
+		rules = append(rules, one.rule)
+	}
+	return rules
+}
+
+func (s steps) rung() Rung {
+	var labels []string
+	for _, one := range s {
+		labels = append(labels, one.label)
+	}
+	return Rung{Label: strings.Join(labels, "; "), Rules: s.rules()}
+}
+
+// across takes a step of each ladder, the last where there are no more.
+func across(ladders [][]step, at int) steps {
+	var all steps
+	for _, l := range ladders {
+		if s := l[min(at, len(l)-1)]; !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// narrowed leaves out what the other steps answer as well, and is nil if all of
+// them do not.
+func narrowed(r *permission.Request, all steps) steps {
+	if !r.Answers(all.rules()...) {
+		return nil
+	}
+	for i := len(all) - 1; i >= 0 && len(all) > 1; i-- {
+		if fewer := slices.Delete(slices.Clone(all), i, i+1); r.Answers(fewer.rules()...) {
+			all = fewer
+		}
+	}
+	return all
+}
+
+// climb returns the steps for one part that may be kept.
+func climb(r *permission.Request, p *permission.Part) ([]step, error) {
+	if p.Sealed != "" {
+		return nil, fmt.Errorf("%s", p.Sealed)
+	}
+	var kept []step
+	why := fmt.Errorf("no rule can name it")
+	for _, s := range candidates(r, p) {
+		if err := r.CanKeep(patterns.Allow, s.rule); err != nil {
+			why = err
+			continue
+		}
+		kept = append(kept, s)
+	}
+	if len(kept) == 0 {
+		return nil, why
+	}
+	return kept, nil
+}
+
+// candidates are the steps for one part, from narrow to wide.
+func candidates(r *permission.Request, p *permission.Part) []step {
+	switch p.Kind {
+	case patterns.RunCommand:
+		return commands(r, p)
+	case patterns.ReadPath:
+		return paths(r, p, "reading")
+	case patterns.WritePath:
+		return paths(r, p, "changing")
+	case patterns.FetchURL:
+		return one(p.Exact, "fetching from "+ticked(p.Host))
+	}
+	return uses(p)
+}
+
+// one is the step of a rule, none if there is no rule.
+func one(rule, label string) []step {
+	if rule == "" {
+		return nil
+	}
+	return []step{{rule, label}}
+}
+
+// ticked is what a label names.
+func ticked(text string) string { return "`" + text + "`" }
+
+// spec is what stands in the parentheses of a rule for commands.
+func spec(rule string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(rule, "Bash("), ")"), ":*")
+}
+
+// paths are a path and its directory.
+func paths(r *permission.Request, p *permission.Part, doing string) []step {
+	name := p.Target.Text
+	all := one(p.Exact, doing+" "+ticked(name))
+	if dir := path.Dir(name); p.Exact != "" && mayOpen(r.Place, dir) {
+		rule := p.Exact[:strings.LastIndexByte(p.Exact, '/')] + "/**)"
+		all = append(all, step{rule, doing + " anything below " + ticked(dir)})
+	}
+	return all
+}
+
+// mayOpen reports whether a rule for all that lies below a directory may be
+// offered: not where the workspace, the home or most of the machine lies below
+// it, nor where a program keeps its settings.
+func mayOpen(place patterns.Place, dir string) bool {
+	if strings.Count(dir, "/") < 2 || strings.Contains(dir, "/.") {
+		return false
+	}
+	for _, root := range []string{place.Workspace, place.Home} {
+		if root == "" || root == dir || strings.HasPrefix(root, dir+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// runners are tools that run what they are told; a rule for the tool as a whole
+// allows everything.
+var runners = []string{"PowerShell", "REPL", "Workflow", "CronCreate", "RemoteTrigger", "Config", "SlashCommand"}
+
+// uses are a tool by name, and what stands behind the name.
+func uses(p *permission.Part) []step {
+	whole := step{p.Tool, "any use of the tool " + ticked(p.Tool)}
+	server, tool, mcp := serverOf(p.Tool)
+	switch {
+	case p.Exact == "":
+		return nil
+	case mcp:
+		all := one(p.Exact, "the tool "+ticked(p.Tool))
+		if !strings.Contains(tool, "__") {
+			all = append(all, step{"mcp__" + server + "__*", "any tool of the MCP server " + ticked(server)})
+		}
+		return all
+	case p.Exact == p.Tool && slices.Contains(runners, p.Tool):
+		return nil
+	case p.Exact == p.Tool:
+		return []step{whole}
+	case slices.Contains(runners, p.Tool):
+		return one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name))
+	}
+	return append(one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name)), whole)
+}
+
+// serverOf takes mcp__SERVER__TOOL apart.
+func serverOf(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, ok = strings.Cut(rest, "__")
+	return server, tool, ok && server != "" && tool != ""
+}

@@ -1,0 +1,278 @@
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+var place = patterns.Place{Workspace: "/home/dev/proj", Home: "/home/dev"}
+
+// lists are the rules of a policy, each list with ";" between its rules.
+type lists struct {
+	allow, ask, deny string
+	riskOff          bool
+	mode             modes.Mode
+	further          []*permission.Policy
+}
+
+func set(t testing.TB, list patterns.List, text string) *patterns.Set {
+	t.Helper()
+	var rules []*patterns.Rule
+	for _, one := range strings.Split(text, ";") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		r, _, err := patterns.Parse(one, list, patterns.Source{Name: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, r)
+	}
+	return patterns.NewSet(place, rules...)
+}
+
+func evaluator(t testing.TB, l lists) *permission.Evaluator {
+	t.Helper()
+	if l.mode == 0 {
+		l.mode = modes.Default
+	}
+	return &permission.Evaluator{
+		Policy: &permission.Policy{
+			Mode: l.mode, Place: place, RiskOff: l.riskOff, Further: l.further,
+			Allow: set(t, patterns.Allow, l.allow), Ask: set(t, patterns.Ask, l.ask), Deny: set(t, patterns.Deny, l.deny),
+		},
+		Session: permission.NewSession(place),
+		Env:     workspace.Fake{},
+	}
+}
+
+var fieldOf = map[string]string{
+	"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "WebFetch": "url", "Skill": "skill",
+	"WebSearch": "query", "PowerShell": "command", "Task": "subagent_type",
+}
+
+// using is "Tool: what it is asked for".
+func using(text string) permission.ToolUse {
+	tool, what, _ := strings.Cut(text, ": ")
+	input := []byte("{}")
+	if field := fieldOf[tool]; field != "" {
+		input, _ = json.Marshal(map[string]string{field: what})
+	}
+	return permission.ToolUse{Tool: tool, Input: input, Dir: place.Workspace}
+}
+
+// written is a ladder on lines.
+func written(rungs []Rung, err error) string {
+	if err != nil {
+		return "none: " + err.Error() + "\n"
+	}
+	text := ""
+	for _, r := range rungs {
+		text += r.Label + " = " + strings.Join(r.Rules, ", ") + "\n"
+	}
+	return text
+}
+
+func TestLadder(t *testing.T) {
+	risky := lists{ask: "Bash; Read; Edit; WebFetch; Skill; WebSearch; mcp__*"}
+	tests := []struct {
+		use  string
+		l    lists
+		want string
+	}{
+		{"Bash: git push origin main", risky, "exactly `git push origin main` = Bash(git push origin main)\nany `git push` command = Bash(git push:*)\n"},
+		{"Bash: ls -l src", risky, "exactly `ls -l src` = Bash(ls -l src)\nany `ls` command = Bash(ls:*)\n"},
+		{"Bash: npm run test -- -v", risky, "exactly `npm run test -- -v` = Bash(npm run test -- -v)\nany `npm run test` command = Bash(npm run test:*)\n"},
+		{"Bash: make check", risky, "exactly `make check` = Bash(make check)\nany `make check` command = Bash(make check:*)\n"},
+		{"Bash: python3 build.py --fast", lists{ask: "Bash"}, "exactly `python3 build.py --fast` = Bash(python3 build.py --fast)\nany `python3 build.py` command = Bash(python3 build.py:*)\n"},
+		{"Bash: bash build.sh", lists{ask: "Bash"}, "exactly `bash build.sh` = Bash(bash build.sh)\nany `bash build.sh` command = Bash(bash build.sh:*)\n"},
+		{"Bash: frobnicate up --now", lists{ask: "Bash"}, "exactly `frobnicate up --now` = Bash(frobnicate up --now)\nany `frobnicate up` command = Bash(frobnicate up:*)\nany `frobnicate` command = Bash(frobnicate:*)\n"},
+		{"Bash: sudo npm test", risky, "exactly `sudo npm test` = Bash(sudo npm test)\n"},
+		{"Bash: env npm test", risky, "exactly `env npm test` = Bash(env npm test)\n"},
+		{"Bash: /usr/bin/python3.13 -V", risky, "exactly `/usr/bin/python3.13 -V` = Bash(/usr/bin/python3.13 -V)\n"},
+		{"Bash: rm notes.txt", risky, "exactly `rm notes.txt` = Bash(rm notes.txt)\n"},
+		{"Bash: cat \"$f\"", lists{ask: "Bash"}, "any `cat` command = Bash(cat:*)\n"},
+		{"Bash: git status && npm test", risky, "exactly `git status`; exactly `npm test` = Bash(git status), Bash(npm test)\nany `git status` command; any `npm test` command = Bash(git status:*), Bash(npm test:*)\n"},
+		{"Bash: npm test; npm test", risky, "exactly `npm test` = Bash(npm test)\nany `npm test` command = Bash(npm test:*)\n"},
+		{"Bash: echo it > out/a.txt", lists{allow: "Bash(echo:*)"}, "changing `/home/dev/proj/out/a.txt` = Edit(//home/dev/proj/out/a.txt)\nchanging anything below `/home/dev/proj/out` = Edit(//home/dev/proj/out/**)\n"},
+		{"Bash: echo it > a.txt", lists{allow: "Bash(echo:*)"}, "changing `/home/dev/proj/a.txt` = Edit(//home/dev/proj/a.txt)\n"},
+		{"Bash: cp a.txt /tmp/x", lists{allow: "Bash(ls:*)"}, "exactly `cp a.txt /tmp/x` = Bash(cp a.txt /tmp/x)\nany `cp` command; changing `/tmp/x`; changing anything below `/tmp/x` = Bash(cp:*), Edit(//tmp/x), Edit(//tmp/x/**)\n"},
+		{"Read: src/a.go", risky, "reading `/home/dev/proj/src/a.go` = Read(//home/dev/proj/src/a.go)\nreading anything below `/home/dev/proj/src` = Read(//home/dev/proj/src/**)\n"},
+		{"Read: src/[a]*.go", risky, "reading `/home/dev/proj/src/[a]*.go` = Read(//home/dev/proj/src/\\[a]\\*.go)\nreading anything below `/home/dev/proj/src` = Read(//home/dev/proj/src/**)\n"},
+		{"Write: a.go", risky, "changing `/home/dev/proj/a.go` = Edit(//home/dev/proj/a.go)\n"},
+		{"Read: /home/dev/.ssh/known_hosts", risky, "reading `/home/dev/.ssh/known_hosts` = Read(//home/dev/.ssh/known_hosts)\n"},
+		{"Read: /etc/hosts", risky, "reading `/etc/hosts` = Read(//etc/hosts)\n"},
+		{"Read: /usr/share/doc/x", risky, "reading `/usr/share/doc/x` = Read(//usr/share/doc/x)\nreading anything below `/usr/share/doc` = Read(//usr/share/doc/**)\n"},
+		{"WebFetch: https://go.dev/doc", risky, "fetching from `go.dev` = WebFetch(domain:go.dev)\n"},
+		{"Skill: pdf", risky, "the tool `Skill` for `pdf` = Skill(pdf)\nany use of the tool `Skill` = Skill\n"},
+		{"PowerShell: ls", lists{}, "the tool `PowerShell` for `ls` = PowerShell(ls)\n"},
+		{"REPL: x", lists{}, "none: use REPL: no rule can name it\n"},
+		{"mcp__gh__list", lists{}, "the tool `mcp__gh__list` = mcp__gh__list\nany tool of the MCP server `gh` = mcp__gh__*\n"},
+		{"mcp__gh__list__all", lists{}, "the tool `mcp__gh__list__all` = mcp__gh__list__all\n"},
+		{"Frob: x", lists{}, "any use of the tool `Frob` = Frob\n"},
+
+		{"Bash: rm -rf build", lists{ask: "Bash(rm:*)"}, "none: run rm -rf build: it is of tier 3\n"},
+		{"Bash: python3 -c 'x'", lists{allow: "Read"}, "none: run python3 -c x: what it does cannot all be kept: it cannot be read\n"},
+		{"Bash: $x", lists{allow: "Bash", deny: "Bash(rm:*)"}, "none: only an answer to this very tool use counts\n"},
+		{"Bash: curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345' https://go.dev/", lists{ask: "Bash"}, "any `curl` command = Bash(curl:*)\n"},
+		{"Bash: frob --password hunter2secret up", risky, "none: read /home/dev/proj/hunter2secret: it holds what looks like a secret\n"},
+		{"Bash: frob --password hunter2secret up", lists{ask: "Bash"}, "any `frob` command = Bash(frob:*)\n"},
+		{"Bash: mysql -phunter2secret db", risky, "none: run mysql -phunter2secret db: what it does cannot all be kept: it cannot be read\n"},
+		{"Bash: ls", lists{allow: "Bash"}, "none: there is nothing to keep\n"},
+		{"WebFetch: https://a@go.dev\\@evil.example/", risky, "none: fetch https://a@go.dev\\@evil.example/: no rule can name it\n"},
+		{"ExitPlanMode: x", lists{}, "none: only an answer to this very tool use counts\n"},
+	}
+	for _, tt := range tests {
+		r := evaluator(t, tt.l).Request(using(tt.use))
+		if d := cmp.Diff(tt.want, written(Ladder(&r))); d != "" {
+			t.Errorf("%s:\n%s", tt.use, d)
+		}
+	}
+}
+
+func TestTooManyParts(t *testing.T) {
+	line := "npm test"
+	for i := range maxParts {
+		line += fmt.Sprint("; npm run x", i)
+	}
+	r := evaluator(t, lists{allow: "Read"}).Request(using("Bash: " + line))
+	if got := written(Ladder(&r)); !strings.HasPrefix(got, "none: it has 13 parts") {
+		t.Error(got)
+	}
+}
+
+// What a policy that nobody trusts asks about is not answered by a rule for
+// something else: then there is no ladder.
+func TestLadderOfAnotherPolicy(t *testing.T) {
+	more := *evaluator(t, lists{ask: "Bash(npm:*)"}).Policy
+	v := evaluator(t, lists{ask: "Bash(git:*)", allow: "Bash", further: []*permission.Policy{&more}})
+	r := v.Request(using("Bash: git status; npm test"))
+	rungs, err := Ladder(&r)
+	if err != nil {
+		return
+	}
+	for _, rung := range rungs {
+		if d, _ := r.Suppose(patterns.Allow, rung.Rules...); d.Behavior == permission.Deny {
+			t.Errorf("%v is answered with %s", rung, d.Reason)
+		}
+	}
+}
+
+// fading is a file system that cannot be asked any more after some questions.
+type fading struct {
+	workspace.Fake
+	left *int
+}
+
+func (f fading) Resolve(name string) (string, bool) {
+	*f.left--
+	return name, *f.left >= 0
+}
+
+// Rules that would not answer any more when the ladder is made are not offered.
+func TestLadderWhileTheWorldChanges(t *testing.T) {
+	seen := map[string]bool{}
+	for n := range 12 {
+		v := evaluator(t, lists{ask: "Read"})
+		v.Env = fading{left: &n}
+		r := v.Request(using("Read: src/a.go"))
+		rungs, err := Ladder(&r)
+		if err != nil {
+			seen[err.Error()] = true
+		}
+		if v.Env = (fading{left: new(int)}); len(rungs) > 2 {
+			t.Errorf("%v", rungs)
+		}
+	}
+	if !seen["no rules that may be kept would answer"] {
+		t.Errorf("%v", seen)
+	}
+}
+
+// A request that no evaluator made offers nothing.
+func TestForgedRequest(t *testing.T) {
+	r := permission.Request{Decision: permission.Decision{Behavior: permission.Ask, Parts: []permission.Part{
+		{Behavior: permission.Ask, Action: "run ls", Exact: "Bash(ls)", Subject: permission.Subject{Kind: patterns.FetchURL}},
+	}}}
+	if got := written(Ladder(&r)); got != "none: run ls: the request does not come from an evaluator\n" {
+		t.Error(got)
+	}
+	if got := Denials(&r); got != nil {
+		t.Error(got)
+	}
+}
+
+func TestDenials(t *testing.T) {
+	tests := []struct {
+		use, want string
+		l         lists
+	}{
+		{"Bash: git push origin", "`git push origin`, however it is written = Bash(git push origin)\nevery `git push` command, however it is written = Bash(git push:*)\n", lists{allow: "Read"}},
+		{"Bash: rm -rf build", "`rm -rf build`, however it is written = Bash(rm -rf build)\nevery `rm` command, however it is written = Bash(rm:*)\n", lists{ask: "Bash(rm:*)"}},
+		{"Bash: git log $x", "every `git log` command, however it is written = Bash(git log:*)\n", lists{allow: "Read"}},
+		{"Bash: $x", "", lists{allow: "Read"}},
+		{"Read: src/a.go", "reading `/home/dev/proj/src/a.go` and what lies below it = Read(//home/dev/proj/src/a.go)\n", lists{ask: "Read"}},
+		{"WebFetch: https://go.dev/doc", "fetching from `go.dev` and its subdomains = WebFetch(domain:go.dev)\n", lists{}},
+		{"Skill: pdf", "the tool `Skill` for `pdf` = Skill(pdf)\n", lists{}},
+		{"REPL: x", "", lists{}},
+		{"Write: a.go", "changing `/home/dev/proj/a.go` and what lies below it = Edit(//home/dev/proj/a.go)\n", lists{}},
+		{"Bash: mysql -phunter2secret db", "every `mysql` command, however it is written = Bash(mysql:*)\n", lists{allow: "Read"}},
+	}
+	for _, tt := range tests {
+		v := evaluator(t, tt.l)
+		r := v.Request(using(tt.use))
+		rungs := Denials(&r)
+		if d := cmp.Diff(tt.want, written(rungs, nil)); d != "" {
+			t.Errorf("%s:\n%s", tt.use, d)
+		}
+		for _, rung := range rungs {
+			fresh := evaluator(t, tt.l)
+			if err := fresh.Session.Deny(rung.Rules[0]); err != nil {
+				t.Fatal(err)
+			}
+			if d := fresh.Request(using(tt.use)).Decision; d.Behavior != permission.Deny || d.Layer != permission.LayerSessionDeny {
+				t.Errorf("%s: %s does not deny it: %s", tt.use, rung.Rules[0], d.Reason)
+			}
+		}
+	}
+}
+
+// What runs whatever it is told is never offered with what follows left open.
+func TestNothingThatRunsAnything(t *testing.T) {
+	wraps := []string{
+		"nohup", "time", "timeout", "nice", "npx", "docker", "docker run", "docker exec", "docker compose", "kubectl", "kubectl exec", "git", "npm", "npm run", "npm exec",
+		"cargo", "cargo run", "go", "go run", "uv", "uv run", "poetry", "poetry run", "make", "just", "nix", "pipx", "find", "flock", "hyperfine", "deno run", "pnpm", "yarn",
+	}
+	offered := 0
+	for _, words := range slices.Concat(interpreters, wraps) {
+		program, _, _ := strings.Cut(words, " ")
+		for _, tail := range []string{"", " x", " x y", " -c x", " ./x y", " -x", " -- x", ` "$x"`, " run x", " exec x y"} {
+			for _, line := range []string{words + tail, "/usr/bin/" + words + tail, program + tail} {
+				r := evaluator(t, lists{ask: "Bash"}).Request(using("Bash: " + line))
+				rungs, _ := Ladder(&r)
+				for _, rung := range rungs {
+					offered++
+					for _, rule := range rung.Rules {
+						open := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(rule, "Bash("), ":*)"), "/usr/bin/")
+						if strings.HasSuffix(rule, ":*)") && (slices.Contains(interpreters, open) || slices.Contains(wraps, open) && open != "find" && open != "nice") {
+							t.Errorf("%s: %s", line, rule)
+						}
+					}
+				}
+			}
+		}
+	}
+	if offered < 300 {
+		t.Errorf("only %d rungs", offered)
+	}
+}

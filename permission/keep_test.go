@@ -1,0 +1,212 @@
+package permission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// asked is the request that an evaluator makes of a tool use.
+func asked(t testing.TB, s spec, use ToolUse) (*Evaluator, Request) {
+	t.Helper()
+	v, _ := evaluator(t, s, nil)
+	use.Dir = workspace
+	r := v.Request(use)
+	if r.Decision.Behavior != Ask {
+		t.Fatalf("%s: %s", use.Input, outcome(r.Decision))
+	}
+	return v, r
+}
+
+// An ask lists all that the tool use would do, with the answer of each.
+func TestParts(t *testing.T) {
+	_, r := asked(t, spec{allow: "Bash(ls:*)", ask: "Bash(git:*)"}, using("Bash", `ls "$x"; git push origin > out.txt; ls`))
+	type part struct {
+		action       string
+		behavior     Behavior
+		rule, exact  string
+		words, holes int
+		at           string
+	}
+	var got []part
+	line := `ls "$x"; git push origin > out.txt; ls`
+	for _, p := range r.Decision.Parts {
+		one := part{p.Action, p.Behavior, p.Rule, p.Exact, len(p.Words), 0, line[p.Pos:p.End]}
+		for _, w := range p.Words {
+			one.holes += len(w.Holes)
+		}
+		got = append(got, one)
+	}
+	want := []part{
+		{"run ls …", Allow, "Bash(ls:*)", "", 2, 1, `ls "$x"`},
+		{"write " + workspace + "/out.txt", Ask, "", "Edit(/" + workspace + "/out.txt)", 0, 0, "out.txt"},
+		{"run git push origin", Ask, "", "Bash(git push origin)", 3, 0, "git push origin"},
+		{"run ls", Allow, "Bash(ls:*)", "", 1, 0, "ls"},
+	}
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Fatalf("part %d of %+v, want %+v", i, got, want[i])
+		}
+	}
+	if push := r.Decision.Parts[2]; push.Program == nil || push.Program.Name != "git" || push.Layer != LayerAllowList || push.Why == "" || push.Kind != patterns.RunCommand {
+		t.Errorf("%+v", push)
+	}
+	if out := r.Decision.Parts[1]; out.Target.Text != workspace+"/out.txt" || out.Kind != patterns.WritePath {
+		t.Errorf("%+v", out)
+	}
+	_, r = asked(t, spec{allow: "Read"}, using("WebFetch", "https://go.dev/x"))
+	if p := r.Decision.Parts[0]; p.Host != "go.dev" || p.Target.Text != "https://go.dev/x" {
+		t.Errorf("%+v", p)
+	}
+	if d := (spec{allow: "Bash"}).decideOn(t, using("Bash", "ls")); d.Parts != nil {
+		t.Errorf("an allow lists parts: %+v", d.Parts)
+	}
+}
+
+// Parts outlive the tool use: what decides the next one does not change them.
+func TestPartsAreCopies(t *testing.T) {
+	v, r := asked(t, spec{allow: "Read"}, using("Bash", `npm i "$x"`))
+	before := []shell.Word{r.Decision.Parts[0].Words[1], r.Decision.Parts[0].Words[2]}
+	for range 20 {
+		v.Request(using("Bash", `frob aa "b$y"`))
+	}
+	for i, w := range before {
+		if now := r.Decision.Parts[0].Words[i+1]; now.Text != w.Text || len(now.Holes) != i {
+			t.Errorf("word %d is %+v, was %+v", i+1, now, w)
+		}
+	}
+}
+
+func TestCanKeep(t *testing.T) {
+	gated := spec{allow: "Read"}
+	tests := []struct {
+		s          spec
+		line, rule string
+		list       patterns.List
+		want       string // part of the objection, "" for none
+	}{
+		{gated, "npm i", "Bash(npm i)", patterns.Allow, ""},
+		{gated, "npm i", "Bash(npm:*)", patterns.Allow, ""},
+		{gated, "npm i && npm test", "Bash(npm test)", patterns.Allow, ""},
+		{gated, "npm i", "Bash(npm test)", patterns.Allow, "would not answer"},
+		{gated, "npm i", "Bash", patterns.Allow, "it allows too much"},
+		{gated, "npm i", "Bash(*)", patterns.Allow, "it allows too much"},
+		{gated, "npm i", "Bash(npm", patterns.Allow, "not closed"},
+		{gated, "npm i", "Bash(npm i)", patterns.Ask, "only allow and deny"},
+		{gated, "npm i", "Bash(npm i)", 0, "only allow and deny"},
+		{gated, "cat x; npm i", "Read(x)", patterns.Allow, "would not answer"},
+		{spec{ask: "Bash(rm:*)", risk: true}, "rm -rf x", "Bash(rm -rf x)", patterns.Allow, "tier 3"},
+		{spec{ask: "Bash(rm:*); Bash(npm:*)", risk: true}, "npm i; rm -rf x", "Bash(rm -rf:*)", patterns.Allow, "it allows too much"},
+		{spec{ask: "Bash(rm:*); Bash(npm:*)", risk: true}, "npm i; rm -rf x", "Bash(npm i)", patterns.Allow, ""},
+		{gated, "python3 -c x", "Bash(python3 -c x)", patterns.Allow, "cannot be read"},
+		{spec{allow: "Bash", deny: "Bash(rm:*)"}, "$x", "Bash(ls)", patterns.Allow, "only an answer to this very tool use"},
+		{gated, "npm i --password hunter2secret", "Bash(npm i --password hunter2secret)", patterns.Allow, "secret"},
+		{gated, "npm i --password hunter2secret", "Bash(npm i --password hunter2secret)", patterns.Deny, "secret"},
+		{gated, "npm i --password hunter2secret", "Bash(npm * hunter2secret)", patterns.Allow, "secret"},
+		{gated, "npm i --password hunter2secret", "Bash(npm i:*)", patterns.Allow, ""},
+		{gated, "npm i", "Bash(npm i)", patterns.Deny, ""},
+		{gated, "npm i", "Bash(npm:*)", patterns.Deny, ""},
+		{gated, "npm i", "Bash(npm test)", patterns.Deny, "would not deny"},
+		{gated, "$x", "Bash(rm:*)", patterns.Deny, "would not deny"},
+		{spec{ask: "Bash(rm:*)", risk: true}, "rm -rf x", "Bash(rm -rf:*)", patterns.Deny, ""},
+	}
+	for _, tt := range tests {
+		v, r := asked(t, tt.s, using("Bash", tt.line))
+		err := r.CanKeep(tt.list, tt.rule)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s of %s: %v, want %q", tt.rule, tt.line, err, tt.want)
+		}
+		if s := v.Session.standing(); s.allow.Len()+s.deny.Len() != 0 {
+			t.Errorf("%s is kept by asking whether it may", tt.rule)
+		}
+	}
+	forged := Request{Decision: Decision{Behavior: Ask, Parts: []Part{{Behavior: Ask}}}}
+	if err := forged.CanKeep(patterns.Allow, "Bash(ls)"); err == nil || forged.Answers("Bash(ls)") || !forged.Frees("Bash(ls)", "ls") {
+		t.Errorf("a request of nobody keeps rules: %v", err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	_, r := asked(t, spec{allow: "Read", ask: "Bash(cat:*)"}, using("Bash", "npm i; npm test"))
+	for rules, want := range map[string]bool{
+		"Bash(npm i);Bash(npm test)": true, "Bash(npm:*)": true, "Bash(npm i)": false, "": false, "Bash(x": false,
+	} {
+		var list []string
+		if rules != "" {
+			list = strings.Split(rules, ";")
+		}
+		if got := r.Answers(list...); got != want {
+			t.Errorf("%q: %v", rules, got)
+		}
+	}
+}
+
+func TestFrees(t *testing.T) {
+	_, r := asked(t, spec{risk: true, ask: "Bash(rm:*)"}, using("Bash", "rm x"))
+	for _, tt := range []struct {
+		rule, line string
+		want       bool
+	}{
+		{"Bash(rm -rf:*)", "rm -rf x", true}, {"Bash(rm x)", "rm -rf x", false}, {"Bash(rm:*)", "rm x", false}, {"Bash(rm", "ls", true},
+		{"Bash(rm:*)", "rm -rf /", false}, // catastrophic: denied whatever is kept
+	} {
+		if got := r.Frees(tt.rule, tt.line); got != tt.want {
+			t.Errorf("%s frees %s: %v", tt.rule, tt.line, got)
+		}
+	}
+}
+
+// "deny for this session": the rules of a deny are kept too, and nobody is
+// asked again.
+func TestDeniedForTheSession(t *testing.T) {
+	p := &person{answers: []Answer{{Behavior: Deny, Scope: ScopeSession, Rules: []string{"Bash(npm:*)", "Bash(ls)"}, Message: "no"}}}
+	v, _ := evaluator(t, spec{allow: "Read"}, p)
+	if res := can(t, v, using("Bash", "npm i")); res.Message != "no" || !strings.Contains(res.Reason, "denied once, rule Bash(ls) is not kept") {
+		t.Errorf("%+v", res)
+	}
+	for _, line := range []string{"npm i", "npm test"} {
+		if res := can(t, v, using("Bash", line)); res.Behavior != Deny || res.Layer != LayerSessionDeny || len(p.asked) != 1 {
+			t.Errorf("%s: %s, asked %d times", line, outcome(res.Decision), len(p.asked))
+		}
+	}
+	if res := can(t, v, using("Bash", "ls")); res.Layer == LayerSessionDeny {
+		t.Errorf("ls: %s", outcome(res.Decision))
+	}
+}
+
+// A scope that is none keeps nothing.
+func TestOddScope(t *testing.T) {
+	p := &person{answers: []Answer{{Behavior: Allow, Scope: 7, Rules: []string{"Bash(npm i)"}}}}
+	v, _ := evaluator(t, spec{}, p)
+	if res := can(t, v, using("Bash", "npm i")); !strings.Contains(res.Reason, "not for the session") || v.Session.standing().allow.Len() != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// What no request of an evaluator comes to keeps nothing either.
+func TestOddSuppositions(t *testing.T) {
+	v, r := asked(t, spec{}, using("Bash", "npm i"))
+	for _, then := range []Decision{{}, {Behavior: Deny, Reason: "why"}, {Behavior: Ask}, {Behavior: 7, Parts: r.Decision.Parts}} {
+		if err := r.proves(then); err == nil || !strings.Contains(err.Error(), "would not answer") {
+			t.Errorf("%v: %v", then.Behavior, err)
+		}
+	}
+	ask, _, err := patterns.Parse("Bash(ls)", patterns.Ask, patterns.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := r.suppose(&r.Use, []*patterns.Rule{ask}); d.Behavior != Deny {
+		t.Errorf("%+v", d)
+	}
+	v.Session = nil
+	r = v.Request(r.Use)
+	if err := r.CanKeep(patterns.Allow, "Bash(npm i)"); err != nil {
+		t.Error(err)
+	}
+	v.Policy = nil
+	if r = v.Request(r.Use); r.Decision.Behavior != Deny || r.CanKeep(patterns.Deny, "Bash(npm i)") == nil {
+		t.Errorf("%+v", r.Decision)
+	}
+}
