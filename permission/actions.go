@@ -186,7 +186,8 @@ func (e *evaluation) readField(t tool) error {
 		Kind: shellKind(t.kind), Need: shell.NeedCover, Path: word,
 		Recursive: t.tree, Parent: -1, From: -1,
 	}
-	e.add(does, risk.Action(does, e.policy.Profile), patterns.Subject{Tool: e.use.Tool})
+	found := risk.Action(does, e.policy.Profile)
+	e.add(does, &found, &patterns.Subject{Tool: e.use.Tool})
 	return nil
 }
 
@@ -278,10 +279,10 @@ func (e *evaluation) readLine(t tool) error {
 	if !e.policy.NoCatastrophic {
 		e.catastrophe, _ = risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
 	}
-	runs := false
+	runs, sub := false, patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside}
 	for i := range e.facts.Actions {
 		does := &e.facts.Actions[i]
-		e.add(does, e.found[i], patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside})
+		e.add(does, &e.found[i], &sub)
 		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
 	}
 	if !runs {
@@ -330,10 +331,13 @@ func (e *evaluation) addFree(sub patterns.Subject) {
 }
 
 // add appends the action to e.acts; sub holds what is known of the tool use.
-func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Subject) {
-	sub.Recursive = does.Recursive
-	a := act{sub: sub, does: does, parent: does.Parent, class: found.Class, why: found.Reason}
-	if a.parent >= len(e.acts) {
+func (e *evaluation) add(does *shell.Action, found *risk.Finding, sub *patterns.Subject) {
+	n := len(e.acts)
+	e.acts = append(e.acts, act{does: does, parent: does.Parent, class: found.Class, why: found.Reason})
+	a := &e.acts[n]
+	a.sub = *sub
+	a.sub.Recursive = does.Recursive
+	if a.parent >= n {
 		a.parent = -1 // a parent stands before what it does
 	}
 	place := e.policy.Place
@@ -364,12 +368,11 @@ func (e *evaluation) add(does *shell.Action, found risk.Finding, sub patterns.Su
 			a.sub.May = shell.MayRun
 		}
 	}
-	a.protected = a.sub.Kind == patterns.WritePath && (e.traits.AllowsEdits || e.traits.AllowsAll) && e.protects(&a)
+	a.protected = a.sub.Kind == patterns.WritePath && (e.traits.AllowsEdits || e.traits.AllowsAll) && e.protects(a)
 	a.free = does.Need == shell.NeedNone || does.Need == shell.NeedOutside && a.inside && !a.protected
 	if a.class < risk.Safe || a.class > risk.Forbidden {
 		a.class = risk.Forbidden // no class at all
 	}
-	e.acts = append(e.acts, a)
 }
 
 // anyDepth is more levels than a path can have.

@@ -15,8 +15,8 @@ func TestOddFacts(t *testing.T) {
 	p := spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}.policy(t)
 	e := &evaluation{policy: p, said: &standing{}, use: &ToolUse{Tool: "Bash"}, env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
 	sub := patterns.Subject{Tool: "Bash", Line: "x"}
-	e.add(&shell.Action{Kind: 0, Parent: -1}, risk.Finding{}, sub)
-	e.add(&shell.Action{Kind: shell.Opaque, Need: 99, Parent: 7}, risk.Finding{Class: 77}, sub)
+	e.add(&shell.Action{Kind: 0, Parent: -1}, &risk.Finding{}, &sub)
+	e.add(&shell.Action{Kind: shell.Opaque, Need: 99, Parent: 7}, &risk.Finding{Class: 77}, &sub)
 	for i := range e.acts {
 		a := &e.acts[i]
 		if a.class != risk.Forbidden || a.parent != -1 || a.sub.Kind != patterns.Hidden {
