@@ -101,6 +101,7 @@ func TestLadder(t *testing.T) {
 		{"Bash: env npm test", risky, "exactly `env npm test` = Bash(env npm test)\n"},
 		{"Bash: /usr/bin/python3.13 -V", risky, "exactly `/usr/bin/python3.13 -V` = Bash(/usr/bin/python3.13 -V)\n"},
 		{"Bash: rm notes.txt", risky, "exactly `rm notes.txt` = Bash(rm notes.txt)\n"},
+		{"Bash: wipefs x", lists{ask: "Bash"}, "exactly `wipefs x` = Bash(wipefs x)\n"},
 		{"Bash: cat \"$f\"", lists{ask: "Bash"}, "any `cat` command = Bash(cat:*)\n"},
 		{"Bash: git status && npm test", risky, "exactly `git status`; exactly `npm test` = Bash(git status), Bash(npm test)\nany `git status` command; any `npm test` command = Bash(git status:*), Bash(npm test:*)\n"},
 		{"Bash: npm test; npm test", risky, "exactly `npm test` = Bash(npm test)\nany `npm test` command = Bash(npm test:*)\n"},
@@ -274,5 +275,17 @@ func TestNothingThatRunsAnything(t *testing.T) {
 	}
 	if offered < 300 {
 		t.Errorf("only %d rungs", offered)
+	}
+}
+
+// What follows is left open only where nothing of tier 3 follows.
+func TestRuins(t *testing.T) {
+	r := evaluator(t, lists{ask: "Bash"}).Request(using("Bash: git reset x"))
+	for rule, want := range map[string]bool{
+		"Bash(git status:*)": false, "Bash(ls:*)": false, "Bash(wipefs:*)": true, "Bash(parted:*)": true, "Bash(npm test:*)": false, "Bash(x": true,
+	} {
+		if ruins(&r, rule) != want {
+			t.Errorf("%s: %v", rule, !want)
+		}
 	}
 }
