@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,13 +15,14 @@ type Kind uint8
 const (
 	Managed     Kind = iota + 1 // of the machine: its administrator's
 	User                        // of the person, for all workspaces
+	Named                       // given with --policy, in place of the workspace's
 	Project                     // of the workspace, in its repository
 	Local                       // of the workspace, kept out of the repository
 	FrontMatter                 // at the head of a chat file
 	Flags                       // of the command line
 )
 
-var kindNames = [...]string{"invalid", "managed", "user", "project", "local", "front matter", "flags"}
+var kindNames = [...]string{"invalid", "managed", "user", "--policy", "project", "local", "front matter", "flags"}
 
 // String returns the kind in words.
 func (k Kind) String() string {
@@ -91,8 +93,8 @@ func (m *merger) ignore(at patterns.Source, why, format string, args ...any) {
 // trusted adds a source.
 func (m *merger) trusted(src Source) {
 	said := *src.Spec
-	if said.Catastrophic == "off" && src.Kind > User {
-		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy may say so", `catastrophic = "off"`)
+	if said.Catastrophic == "off" && src.Kind > Named {
+		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy, or one given with --policy, may say so", `catastrophic = "off"`)
 		said.Catastrophic = ""
 		said.places = without(said.places, "catastrophic")
 	}
@@ -179,13 +181,17 @@ func (m *merger) untrusted(src Source) {
 	})
 }
 
+// defaults are what settings are that nobody gives; unlisted depends on the
+// mode.
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on"}
+
 // settings notes the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
 	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic"} {
 		value := *s.settings()[key]
 		counts := value == "" || key == "mode" && narrows(value) || key == "unlisted" && value == "deny" || key == "catastrophic" && value == "on"
-		if !counts {
+		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {
 			m.ignore(s.at(src, key), why, "%s = %q", key, value)
 		}
 	}

@@ -42,8 +42,8 @@ func (d Dirs) Files() []File {
 	return files
 }
 
-// Find reads the policies that are there. Managed and user ones are trusted,
-// the others if trust holds their settings. A policy that is wrong is an
+// Find reads the policies that are there. Managed and user ones are trusted, the
+// others if trust holds their settings. A policy that is wrong is an
 // error: to go on without it could loosen something.
 func (d Dirs) Find(trust *Trust, place patterns.Place) ([]Source, error) {
 	var found []Source
@@ -71,7 +71,8 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 	if _, _, _, err := spec.Compile(place); err != nil {
 		return Source{}, err
 	}
-	src := Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Kind <= User}
+	silent := spec.Digest() == new(Spec).Digest()
+	src := Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Kind <= Named || silent}
 	if !src.Trusted && trust != nil {
 		real, err := RealPath(f.Path)
 		if err != nil {

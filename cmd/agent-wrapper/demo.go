@@ -83,16 +83,24 @@ func demoPolicy(rules *policyFlags, script demo.Script, dir string) (*compiled, 
 	if err := script.Lay(dir); err != nil {
 		return nil, err
 	}
-	rules.cwd = dir
-	return rules.compileOver(demoSpec)
-}
-
-// demoSpec is the policy that the demo's flags add to.
-func demoSpec(file string) (*policy.Spec, error) {
-	if file != "" {
-		return fileSpec(file)
+	rules.cwd, rules.isolated = dir, true
+	if rules.file != "" {
+		return rules.compile()
 	}
-	return demo.Policy()
+	place, err := rules.place()
+	if err != nil {
+		return nil, err
+	}
+	base, err := demo.Policy()
+	if err != nil {
+		return nil, err
+	}
+	sources, warnings, err := rules.sources(place)
+	if err != nil {
+		return nil, err
+	}
+	own := policy.Source{Kind: policy.Named, Name: "the demo", Spec: base, Trusted: true}
+	return rules.merged(place, append([]policy.Source{own}, sources...), warnings)
 }
 
 // policyText shows a policy in a few lines.

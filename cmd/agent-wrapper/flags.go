@@ -14,14 +14,14 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 )
 
 // policyFlags are the flags that a policy is made of.
 type policyFlags struct {
 	cwd                       string
-	file                      string
+	file, chat                string
+	isolated                  bool
 	mode, unlisted, risk      string
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
@@ -31,7 +31,9 @@ type policyFlags struct {
 func (p *policyFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML); flags add to it")
+	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
+	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings at its head; see agent-wrapper trust")
+	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
 	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: ask in mode default, else deny)")
 	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on|off` (default: on)")
@@ -87,32 +89,6 @@ func (p *policyFlags) place() (patterns.Place, error) {
 	}
 	fold := runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 	return patterns.Place{Workspace: dir, Home: home, Fold: fold}, nil
-}
-
-// fileSpec reads the file of --policy; "" is an empty policy.
-func fileSpec(file string) (*policy.Spec, error) {
-	if file == "" {
-		return &policy.Spec{}, nil
-	}
-	spec, err := policy.ReadFile(file)
-	if err != nil {
-		return nil, fileError("--policy", err)
-	}
-	return spec, nil
-}
-
-// spec is the policy of the flags, over the one that base reads.
-func (p *policyFlags) spec(base func(file string) (*policy.Spec, error)) (*policy.Spec, error) {
-	spec, err := base(p.file)
-	if err != nil {
-		return nil, err
-	}
-	said, err := p.said()
-	if err != nil {
-		return nil, err
-	}
-	spec.Add(said)
-	return spec, nil
 }
 
 // changed lists the flags that were given.
@@ -201,49 +177,6 @@ func unwritable(flag string, err error) error {
 		return usage("%s: %w: make its directory first", flag, err)
 	}
 	return usage("%s: %w", flag, err)
-}
-
-// compiled is a policy ready for use.
-type compiled struct {
-	spec     *policy.Spec
-	place    patterns.Place
-	policy   *permission.Policy
-	session  *permission.Session
-	warnings []string
-}
-
-// compile makes the policy of the file and the flags ready for use.
-func (p *policyFlags) compile() (*compiled, error) { return p.compileOver(fileSpec) }
-
-func (p *policyFlags) compileOver(base func(file string) (*policy.Spec, error)) (*compiled, error) {
-	place, err := p.place()
-	if err != nil {
-		return nil, err
-	}
-	spec, err := p.spec(base)
-	if err != nil {
-		return nil, err
-	}
-	pol, session, warnings, err := spec.Compile(place)
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	pol.Guarded = append(pol.Guarded, p.files()...)
-	return &compiled{spec, place, pol, session, warnings}, nil
-}
-
-// files are the files that the policy was read from, absolute.
-func (p *policyFlags) files() []string {
-	var files []string
-	if p.file != "" {
-		files = append(files, absolute(p.file))
-	}
-	for _, text := range p.rules {
-		if file, ok := strings.CutPrefix(text, "@"); ok {
-			files = append(files, absolute(file))
-		}
-	}
-	return files
 }
 
 // absolute makes a path absolute where that is possible.

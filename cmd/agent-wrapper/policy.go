@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+func (a *app) policyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Look at policies",
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.policyShowCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+func (a *app) policyShowCommand() *cobra.Command {
+	var rules policyFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show the policy that a run would have, with the source of each rule",
+		Long: `show lists the sources of the policy (managed, user, project, local, front
+matter, flags), whether each is trusted, every rule and setting that counts with
+its place, and what is ignored and why.`,
+		Example: `  agent-wrapper policy show
+  agent-wrapper policy show --frontmatter chat.md --json`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			c, err := rules.compile()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.showJSON(c)
+			}
+			a.showText(c)
+			return nil
+		},
+	}
+	rules.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
+	return cmd
+}
+
+// shownSource is a source as policy show writes it.
+type shownSource struct {
+	Kind    string         `json:"kind"`
+	Name    string         `json:"name"`
+	Trusted bool           `json:"trusted"`
+	Says    []policy.Shown `json:"says"`
+}
+
+func (a *app) showJSON(c *compiled) error {
+	out := struct {
+		Workspace string         `json:"workspace"`
+		Version   string         `json:"version"`
+		Sources   []shownSource  `json:"sources"`
+		Counts    []policy.Shown `json:"counts"`
+		Ignored   []string       `json:"ignored"`
+		Warnings  []string       `json:"warnings"`
+	}{Workspace: c.place.Workspace, Version: c.policy.Version, Counts: c.spec.Show(), Ignored: []string{}, Warnings: c.warnings}
+	for _, src := range c.sources {
+		out.Sources = append(out.Sources, shownSource{src.Kind.String(), src.Name, src.Trusted, src.Spec.Show()})
+	}
+	for _, i := range c.ignored {
+		out.Ignored = append(out.Ignored, i.String())
+	}
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+func (a *app) showText(c *compiled) {
+	fmt.Fprintf(a.out, "workspace %s\n", visible.Line(c.place.Workspace))
+	for _, src := range c.sources {
+		if src.Kind == policy.Flags && len(src.Spec.Show()) == 0 {
+			continue
+		}
+		fmt.Fprintf(a.out, "\n%s (%s)\n", visible.Line(src.Name), says(src))
+		for _, item := range src.Spec.Show() {
+			fmt.Fprintf(a.out, "  %-13s %s  [%s]\n", item.Key, visible.Line(item.Text), visible.Line(item.Place))
+		}
+	}
+	if len(c.warnings) > 0 {
+		fmt.Fprintln(a.out)
+	}
+	for _, w := range c.warnings {
+		fmt.Fprintf(a.out, "warning: %s\n", visible.Line(w))
+	}
+}
+
+// says tells whether what a source says counts.
+func says(src policy.Source) string {
+	switch {
+	case src.Kind == policy.Flags:
+		return "the command line"
+	case src.Trusted:
+		return src.Kind.String() + ", trusted"
+	}
+	return src.Kind.String() + ", not trusted: it only narrows"
+}

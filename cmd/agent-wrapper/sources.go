@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// managedDir is where the administrator of a machine keeps a policy. A test
+// has its own.
+var managedDir = "/etc/agent-wrapper"
+
+// configDir is where this user's policy is kept, "" if there is no home.
+func configDir() string {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "agent-wrapper")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, ".config", "agent-wrapper")
+}
+
+// compiled is a policy ready for use.
+type compiled struct {
+	sources  []policy.Source
+	ignored  []policy.Ignored
+	spec     *policy.Spec // of all sources
+	place    patterns.Place
+	policy   *permission.Policy
+	session  *permission.Session
+	warnings []string
+}
+
+// compile makes the policy of all sources ready for use.
+func (p *policyFlags) compile() (*compiled, error) {
+	place, err := p.place()
+	if err != nil {
+		return nil, err
+	}
+	sources, warnings, err := p.sources(place)
+	if err != nil {
+		return nil, err
+	}
+	return p.merged(place, sources, warnings)
+}
+
+// merged makes the policy of these sources ready for use.
+func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warnings []string) (*compiled, error) {
+	c := &compiled{sources: sources, place: place, warnings: warnings}
+	c.spec, c.ignored = policy.Merge(sources)
+	var more []string
+	var err error
+	if c.policy, c.session, more, err = c.spec.Compile(place); err != nil {
+		return nil, usage("%w", err)
+	}
+	c.warnings = append(c.warnings, more...)
+	for _, i := range c.ignored {
+		c.warnings = append(c.warnings, i.String())
+	}
+	for _, src := range sources {
+		if !src.Trusted {
+			c.warnings = append(c.warnings, fmt.Sprintf("%s is not trusted and can only narrow: look at it, then run agent-wrapper trust %s", src.Name, src.Name))
+		}
+	}
+	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
+	return c, nil
+}
+
+// sources reads the policies that count, those of the flags last. A list of
+// trusted files that cannot be read is a warning: then nothing is trusted.
+func (p *policyFlags) sources(place patterns.Place) ([]policy.Source, []string, error) {
+	said, err := p.said()
+	if err != nil {
+		return nil, nil, err
+	}
+	trust, warnings := readTrust()
+	var sources []policy.Source
+	if !p.isolated {
+		if sources, err = p.dirs(place).Find(trust, place); err != nil {
+			return nil, nil, usage("%w", err)
+		}
+	}
+	for _, f := range []struct {
+		flag string
+		file policy.File
+	}{{"--policy", policy.File{Kind: policy.Named, Path: p.file}}, {"--frontmatter", policy.File{Kind: policy.FrontMatter, Path: p.chat}}} {
+		if f.file.Path == "" {
+			continue
+		}
+		src, err := f.file.Read(trust, place)
+		if err != nil {
+			return nil, nil, fileError(f.flag, err)
+		}
+		sources = append(sources, src)
+	}
+	return append(sources, policy.Source{Kind: policy.Flags, Name: "flags", Spec: said, Trusted: true}), warnings, nil
+}
+
+// dirs are the directories that policies are looked for in.
+func (p *policyFlags) dirs(place patterns.Place) policy.Dirs {
+	d := policy.Dirs{Managed: managedDir, User: configDir(), Workspace: place.Workspace}
+	if here, err := filepath.EvalSymlinks(absolute(".")); err == nil && here == place.Workspace {
+		d.Workspace = "." // names in messages are then as a person would write them
+	}
+	if p.file != "" {
+		d.Workspace = ""
+	}
+	return d
+}
+
+func readTrust() (*policy.Trust, []string) {
+	dir, err := stateDir()
+	if err != nil {
+		return nil, nil // nobody to have trusted anything
+	}
+	trust, err := policy.ReadTrust(dir)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	return trust, nil
+}
+
+// files are the files that say what the agent may do, there or not, absolute.
+func (p *policyFlags) files(place patterns.Place) []string {
+	var files []string
+	for _, f := range (policy.Dirs{Managed: managedDir, User: configDir(), Workspace: place.Workspace}).Files() {
+		files = append(files, f.Path)
+	}
+	if dir, err := stateDir(); err == nil {
+		files = append(files, filepath.Join(dir, policy.TrustFile))
+	}
+	for _, path := range []string{p.file, p.chat} {
+		if path != "" {
+			files = append(files, absolute(path))
+		}
+	}
+	for _, text := range p.rules {
+		if file, ok := strings.CutPrefix(text, "@"); ok {
+			files = append(files, absolute(file))
+		}
+	}
+	return files
+}
+
+// warn writes warnings for the user.
+func (a *app) warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+func (a *app) trustCommand() *cobra.Command {
+	var rules policyFlags
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "trust FILE | trust --list",
+		Short: "Trust the permission settings of a workspace's policy or a chat file as they are",
+		Long: `trust shows the permission settings of a file and notes that you trust exactly
+these: a workspace's agent-wrapper.toml or agent-wrapper.local.toml, or the head
+of a chat file. Until then such a file can only narrow: its deny and ask rules
+count, its allow list is one more gate, and what would allow more is ignored.
+
+What is noted is a digest of the settings, not of the file: a chat may go on,
+comments may change, but other settings have to be trusted anew. The list is
+kept in agent-wrapper/trust.json in the state directory.`,
+		Example: `  agent-wrapper trust agent-wrapper.toml
+  agent-wrapper trust --list`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return cobra.NoArgs(cmd, args)
+			}
+			return exactly(1, "one file, or --list")(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			trust, err := ownTrust()
+			switch {
+			case err != nil:
+				return err
+			case list:
+				return a.listTrusted(trust)
+			}
+			return a.trust(&rules, trust, args[0])
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list the trusted files")
+	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	return cmd
+}
+
+func (a *app) untrustCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "untrust FILE",
+		Short:   "End the trust in a file's permission settings",
+		Example: "  agent-wrapper untrust agent-wrapper.toml",
+		Args:    exactly(1, "one file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			trust, err := ownTrust()
+			if err != nil {
+				return err
+			}
+			path := absolute(args[0])
+			if real, err := policy.RealPath(path); err == nil {
+				path = real
+			}
+			was, err := trust.Remove(path)
+			switch {
+			case err != nil:
+				return err
+			case !was:
+				return usage("%s is not trusted (agent-wrapper trust --list names what is)", args[0])
+			}
+			fmt.Fprintf(a.out, "%s is not trusted any more\n", visible.Line(args[0]))
+			return nil
+		},
+	}
+}
+
+// ownTrust is this user's list of trusted files.
+func ownTrust() (*policy.Trust, error) {
+	dir, err := stateDir()
+	if err != nil {
+		return nil, err
+	}
+	return policy.ReadTrust(dir)
+}
+
+func (a *app) listTrusted(trust *policy.Trust) error {
+	for _, f := range trust.List() {
+		fmt.Fprintf(a.out, "%s  %s\n", visible.Line(f.Path), f.Digest)
+	}
+	return nil
+}
+
+// trust shows what a file says and notes it.
+func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error {
+	place, err := rules.place()
+	if err != nil {
+		return err
+	}
+	src, err := policy.File{Kind: kindOf(path), Path: path}.Read(nil, place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("there is no file %s: give one that exists", path)
+	}
+	if err != nil {
+		return usage("%w", err)
+	}
+	if src.Trusted {
+		return usage("%s says nothing about permissions: there is nothing to trust", path)
+	}
+	real, err := policy.RealPath(path)
+	if err != nil {
+		return err
+	}
+	known := trust.Holds(real, src.Spec)
+	fmt.Fprint(a.out, visible.Text(src.Spec.Text()))
+	if !known {
+		if err := trust.Set(real, src.Spec); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.out, "\n%s is trusted%s: exactly these settings\n", visible.Line(path), map[bool]string{true: " already"}[known])
+	return nil
+}
+
+// kindOf is the kind of policy that a file holds, by its name.
+func kindOf(path string) policy.Kind {
+	switch {
+	case filepath.Base(path) == policy.LocalName:
+		return policy.Local
+	case strings.EqualFold(filepath.Ext(path), ".toml"):
+		return policy.Project
+	}
+	return policy.FrontMatter
+}

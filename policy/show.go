@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Shown is one setting or rule of a policy, for people and programs to read.
+type Shown struct {
+	Key    string          `json:"key"`  // mode, allow, rules, programs …
+	Text   string          `json:"text"` // its value
+	Source patterns.Source `json:"-"`
+	Place  string          `json:"source"` // file:line:col
+}
+
+// Show lists all that a policy says, in the order in which it counts.
+func (s *Spec) Show() []Shown {
+	var list []Shown
+	add := func(key, text string, at patterns.Source) {
+		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
+	}
+	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic"} {
+		if value := *s.settings()[key]; value != "" {
+			add(key, value, s.places[key])
+		}
+	}
+	for _, l := range []struct {
+		key   string
+		items []Item
+	}{
+		{"session_deny", s.SessionDeny}, {"deny", s.Deny}, {"session_allow", s.SessionAllow}, {"approved", s.Approved},
+		{"allow", s.Allow}, {"gate", s.Gate}, {"ask", s.Ask},
+	} {
+		for _, item := range l.items {
+			add(l.key, item.Text, item.Source)
+		}
+	}
+	for _, r := range s.Rules {
+		add("rules", r.String(), r.Source)
+	}
+	for _, p := range s.Programs {
+		table, err := json.Marshal(p.table)
+		if err != nil { // dates and the like, which no key may have
+			table = []byte(err.Error())
+		}
+		add("programs", p.Name+" "+string(table), p.Source)
+	}
+	return list
+}
+
+// String writes a granular rule in one line: "ask tools=Bash commands=npm".
+func (r *RuleSpec) String() string {
+	out := r.Action
+	for _, c := range []struct {
+		key    string
+		values []string
+	}{{"tools", r.Tools}, {"paths", r.Paths}, {"commands", r.Commands}, {"patterns", r.Patterns}, {"domains", r.Domains}} {
+		if len(c.values) > 0 {
+			out += fmt.Sprintf(" %s=%s", c.key, strings.Join(c.values, ","))
+		}
+	}
+	if r.Message != "" {
+		out += fmt.Sprintf(" message=%q", r.Message)
+	}
+	return out
+}
+
+// Text writes all that a policy says, a line each.
+func (s *Spec) Text() string {
+	var out strings.Builder
+	for _, item := range s.Show() {
+		fmt.Fprintf(&out, "%-13s %s\n", item.Key, item.Text)
+	}
+	return out.String()
+}
