@@ -61,7 +61,7 @@ func (j *masker) next() {
 		j.text(top)
 		return
 	default:
-		if j.hidden() && (b == '-' || '0' <= b && b <= '9') {
+		if j.hidden() && (b == '-' || '0' <= b && b <= '9') && !counts(top.key) {
 			j.number()
 			return
 		}

@@ -55,6 +55,9 @@ func isSecretName(name string) bool {
 	return len(parts) > 1 && slices.Contains(secretPairs, parts[len(parts)-2]+" "+last)
 }
 
+// counts reports whether a number of this name is how many tokens there are.
+func counts(name string) bool { return strings.HasSuffix(strings.ToLower(name), "tokens") }
+
 // splitName splits a name into its words, in lower case: at punctuation, and
 // where a capital follows a small letter. Digits at the end of the name count
 // for nothing.

@@ -73,7 +73,16 @@ func (c *scanner) assigned(name string, p int, open byte) {
 	} else if isSource(c.s[p:]) {
 		return
 	}
+	if counts(name) && isNumber(c.s[p:]) {
+		return
+	}
 	c.value(p, open)
+}
+
+// isNumber reports whether a text begins with a number.
+func isNumber(s string) bool {
+	rest := strings.TrimLeft(s[:min(len(s), 20)], "0123456789")
+	return len(rest) < min(len(s), 20) && (rest == "" || !isName(rest[0]))
 }
 
 // isSource reports whether a value says where the secret is to be read.
