@@ -132,22 +132,24 @@ func line(use ToolUse) string {
 }
 
 // BenchmarkWorst is a line that is accepted and costs most, under 10,000 deny
-// rules.
+// rules for commands and for paths.
 func BenchmarkWorst(b *testing.B) {
-	p := (spec{risk: true}).policy(b)
-	var deny []*patterns.Rule
-	for i := range 10000 {
-		deny = append(deny, parseRules(b, patterns.Deny, fmt.Sprintf("Bash(tool%d run:*)", i), "x")...)
-	}
-	p.Deny = patterns.NewSet(place, deny...)
-	for name, line := range worstLines {
-		use := using("Bash", line)
-		use.Dir = workspace
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				Evaluate(p, nil, &use, fakeFS{}, nil)
-			}
-		})
+	for _, kind := range []struct{ name, rule string }{{"commands", "Bash(tool%d run:*)"}, {"paths", "Read(./secret%d/**)"}} {
+		p := (spec{risk: true}).policy(b)
+		var deny []*patterns.Rule
+		for i := range 10000 {
+			deny = append(deny, parseRules(b, patterns.Deny, fmt.Sprintf(kind.rule, i), "x")...)
+		}
+		p.Deny = patterns.NewSet(place, deny...)
+		for name, line := range worstLines {
+			use := using("Bash", line)
+			use.Dir = workspace
+			b.Run(kind.name+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					Evaluate(p, nil, &use, fakeFS{}, nil)
+				}
+			})
+		}
 	}
 }
 
@@ -159,6 +161,9 @@ var worstLines = map[string]string{
 	"recursive":   strings.Repeat("rg x;", 9000),
 	"assignments": strings.Repeat("x=1;", shell.MaxLine/8) + strings.Repeat("$x;", shell.MaxLine/8),
 	"unfamiliar":  "foo " + strings.Repeat("rm ", 20000),
+	"finds":       strings.Repeat("find -delete;", 5000),
+	"removals":    "rm -r " + strings.Repeat("a ", 9000),
+	"readers":     "gpg -c " + strings.Repeat("x ", 30000),
 }
 
 // TestConcurrent decides many lines at once, with the parsers, walkers, trees

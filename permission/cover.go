@@ -119,8 +119,9 @@ func (e *evaluation) possible(set *patterns.Set, i int, q patterns.Query) (*patt
 // perhaps looks for a rule that names a file which the command of a may read
 // although nothing says so. Rules for everything are not about it.
 func (e *evaluation) perhaps(set *patterns.Set, a *act) (*patterns.Rule, patterns.Match) {
-	for _, sub := range e.mayRead(a) {
-		if rule, m := set.Match(&sub, patterns.Query{Specific: true}); m != patterns.No {
+	reads := e.mayRead(a)
+	for i := range reads {
+		if rule, m := set.Match(&reads[i], patterns.Query{Specific: true}); m != patterns.No {
 			return rule, patterns.Maybe
 		}
 	}
@@ -130,8 +131,9 @@ func (e *evaluation) perhaps(set *patterns.Set, a *act) (*patterns.Rule, pattern
 // mayRead are the reads that the command of a may do although nothing says so.
 func (e *evaluation) mayRead(a *act) []patterns.Subject {
 	if a.reads == nil {
-		a.reads = []patterns.Subject{}
-		for _, word := range a.does.Perhaps() {
+		words := a.does.Perhaps()
+		a.reads = make([]patterns.Subject, 0, len(words))
+		for _, word := range words {
 			a.reads = append(a.reads, patterns.Subject{
 				Kind: patterns.ReadPath, Tool: a.sub.Tool, Path: patterns.NewPath(word, e.dir, e.policy.Place, e.resolve),
 			})
