@@ -2741,1692 +2741,1694 @@ func builtin(name string) *Program {
 		return &programs[1365]
 	case "mariadb-check":
 		return &programs[1366]
-	case "mysqlimport":
-		return &programs[1367]
 	case "mysqlshow":
-		return &programs[1368]
+		return &programs[1367]
 	case "mariadb-show":
-		return &programs[1369]
+		return &programs[1368]
 	case "mysqlpump":
-		return &programs[1370]
+		return &programs[1369]
 	case "mysqlslap":
-		return &programs[1371]
+		return &programs[1370]
 	case "mysqlbinlog":
-		return &programs[1372]
+		return &programs[1371]
 	case "mysqld":
-		return &programs[1373]
+		return &programs[1372]
 	case "mariadbd":
+		return &programs[1373]
+	case "mysqlimport":
 		return &programs[1374]
-	case "nc":
+	case "mariadb-import":
 		return &programs[1375]
-	case "netcat":
+	case "nc":
 		return &programs[1376]
-	case "ncat":
+	case "netcat":
 		return &programs[1377]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[1378]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[1379]
-	case "newgrp":
+	case "nc.traditional":
 		return &programs[1380]
-	case "next":
+	case "newgrp":
 		return &programs[1381]
-	case "parcel":
+	case "next":
 		return &programs[1382]
-	case "snowpack":
+	case "parcel":
 		return &programs[1383]
-	case "wmr":
+	case "snowpack":
 		return &programs[1384]
-	case "metro":
+	case "wmr":
 		return &programs[1385]
-	case "turbopack":
+	case "metro":
 		return &programs[1386]
-	case "postcss":
+	case "turbopack":
 		return &programs[1387]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1388]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1389]
-	case "lessc":
+	case "sass":
 		return &programs[1390]
-	case "stylus":
+	case "lessc":
 		return &programs[1391]
-	case "pug":
+	case "stylus":
 		return &programs[1392]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1393]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1394]
-	case "cleancss":
+	case "terser":
 		return &programs[1395]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1396]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1397]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1398]
-	case "nuxt":
+	case "svelte-check":
 		return &programs[1399]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1400]
-	case "astro":
+	case "nuxi":
 		return &programs[1401]
-	case "remix":
+	case "astro":
 		return &programs[1402]
-	case "gatsby":
+	case "remix":
 		return &programs[1403]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1404]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1405]
-	case "craco":
+	case "react-scripts":
 		return &programs[1406]
-	case "ng":
+	case "craco":
 		return &programs[1407]
-	case "nest":
+	case "ng":
 		return &programs[1408]
-	case "expo":
+	case "nest":
 		return &programs[1409]
-	case "eas":
+	case "expo":
 		return &programs[1410]
-	case "react-native":
+	case "eas":
 		return &programs[1411]
-	case "ionic":
+	case "react-native":
 		return &programs[1412]
-	case "capacitor":
+	case "ionic":
 		return &programs[1413]
-	case "cap":
+	case "capacitor":
 		return &programs[1414]
-	case "quasar":
+	case "cap":
 		return &programs[1415]
-	case "ember":
+	case "quasar":
 		return &programs[1416]
-	case "docusaurus":
+	case "ember":
 		return &programs[1417]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1418]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1419]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1420]
-	case "strapi":
+	case "eleventy":
 		return &programs[1421]
-	case "medusa":
+	case "strapi":
 		return &programs[1422]
-	case "payload":
+	case "medusa":
 		return &programs[1423]
-	case "wrangler":
+	case "payload":
 		return &programs[1424]
-	case "vercel":
+	case "wrangler":
 		return &programs[1425]
-	case "netlify":
+	case "vercel":
 		return &programs[1426]
-	case "firebase":
+	case "netlify":
 		return &programs[1427]
-	case "amplify":
+	case "firebase":
 		return &programs[1428]
-	case "serverless":
+	case "amplify":
 		return &programs[1429]
-	case "sls":
+	case "serverless":
 		return &programs[1430]
-	case "pulumi":
+	case "sls":
 		return &programs[1431]
-	case "sst":
+	case "pulumi":
 		return &programs[1432]
-	case "supabase":
+	case "sst":
 		return &programs[1433]
-	case "prisma":
+	case "supabase":
 		return &programs[1434]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1435]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1436]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1437]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1438]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1439]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1440]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1441]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1442]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1443]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1444]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1445]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1446]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1447]
-	case "spectral":
+	case "redocly":
 		return &programs[1448]
-	case "changeset":
+	case "spectral":
 		return &programs[1449]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1450]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1451]
-	case "np":
+	case "release-it":
 		return &programs[1452]
-	case "turbo":
+	case "np":
 		return &programs[1453]
-	case "rush":
+	case "turbo":
 		return &programs[1454]
-	case "rushx":
+	case "rush":
 		return &programs[1455]
-	case "wireit":
+	case "rushx":
 		return &programs[1456]
-	case "moon":
+	case "wireit":
 		return &programs[1457]
-	case "husky":
+	case "moon":
 		return &programs[1458]
-	case "patch-package":
+	case "husky":
 		return &programs[1459]
-	case "live-server":
+	case "patch-package":
 		return &programs[1460]
-	case "json-server":
+	case "live-server":
 		return &programs[1461]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1462]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1463]
-	case "lt":
+	case "localtunnel":
 		return &programs[1464]
-	case "ngrok":
+	case "lt":
 		return &programs[1465]
-	case "pm2":
+	case "ngrok":
 		return &programs[1466]
-	case "forever":
+	case "pm2":
 		return &programs[1467]
-	case "plop":
+	case "forever":
 		return &programs[1468]
-	case "hygen":
+	case "plop":
 		return &programs[1469]
-	case "yo":
+	case "hygen":
 		return &programs[1470]
-	case "degit":
+	case "yo":
 		return &programs[1471]
-	case "tiged":
+	case "degit":
 		return &programs[1472]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1473]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1474]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1475]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1476]
-	case "vsce":
+	case "shadcn":
 		return &programs[1477]
-	case "ovsx":
+	case "vsce":
 		return &programs[1478]
-	case "electron":
+	case "ovsx":
 		return &programs[1479]
-	case "electron-builder":
+	case "electron":
 		return &programs[1480]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1481]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1482]
-	case "esm":
+	case "tauri":
 		return &programs[1483]
-	case "zx":
+	case "esm":
 		return &programs[1484]
-	case "wasp":
+	case "zx":
 		return &programs[1485]
-	case "convex":
+	case "wasp":
 		return &programs[1486]
-	case "inngest":
+	case "convex":
 		return &programs[1487]
-	case "trigger":
+	case "inngest":
 		return &programs[1488]
-	case "solid":
+	case "trigger":
 		return &programs[1489]
-	case "qwik":
+	case "solid":
 		return &programs[1490]
-	case "hardhat":
+	case "qwik":
 		return &programs[1491]
-	case "forge":
+	case "hardhat":
 		return &programs[1492]
-	case "cast":
+	case "forge":
 		return &programs[1493]
-	case "anvil":
+	case "cast":
 		return &programs[1494]
-	case "truffle":
+	case "anvil":
 		return &programs[1495]
-	case "anchor":
+	case "truffle":
 		return &programs[1496]
-	case "solana":
+	case "anchor":
 		return &programs[1497]
-	case "nice":
+	case "solana":
 		return &programs[1498]
-	case "ninja":
+	case "nice":
 		return &programs[1499]
-	case "ninja-build":
+	case "ninja":
 		return &programs[1500]
-	case "samu":
+	case "ninja-build":
 		return &programs[1501]
-	case "nix":
+	case "samu":
 		return &programs[1502]
-	case "nix-shell":
+	case "nix":
 		return &programs[1503]
-	case "nl":
+	case "nix-shell":
 		return &programs[1504]
-	case "nm":
+	case "nl":
 		return &programs[1505]
-	case "objdump":
+	case "nm":
 		return &programs[1506]
-	case "readelf":
+	case "objdump":
 		return &programs[1507]
-	case "size":
+	case "readelf":
 		return &programs[1508]
-	case "ldd":
+	case "size":
 		return &programs[1509]
-	case "c++filt":
+	case "ldd":
 		return &programs[1510]
-	case "addr2line":
+	case "c++filt":
 		return &programs[1511]
-	case "elfedit":
+	case "addr2line":
 		return &programs[1512]
-	case "llvm-nm":
+	case "elfedit":
 		return &programs[1513]
-	case "llvm-objdump":
+	case "llvm-nm":
 		return &programs[1514]
-	case "llvm-readelf":
+	case "llvm-objdump":
 		return &programs[1515]
-	case "otool":
+	case "llvm-readelf":
 		return &programs[1516]
-	case "dwarfdump":
+	case "otool":
 		return &programs[1517]
-	case "nmap":
+	case "dwarfdump":
 		return &programs[1518]
-	case "node":
+	case "nmap":
 		return &programs[1519]
-	case "nodejs":
+	case "node":
 		return &programs[1520]
-	case "node.exe":
+	case "nodejs":
 		return &programs[1521]
-	case "nodemon":
+	case "node.exe":
 		return &programs[1522]
-	case "nohup":
+	case "nodemon":
 		return &programs[1523]
-	case "nomad":
+	case "nohup":
 		return &programs[1524]
-	case "npm":
+	case "nomad":
 		return &programs[1525]
-	case "cnpm":
+	case "npm":
 		return &programs[1526]
-	case "tnpm":
+	case "cnpm":
 		return &programs[1527]
-	case "npm-run-all":
+	case "tnpm":
 		return &programs[1528]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[1529]
-	case "run-p":
+	case "run-s":
 		return &programs[1530]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[1531]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[1532]
-	case "npx":
+	case "nproc":
 		return &programs[1533]
-	case "nsenter":
+	case "npx":
 		return &programs[1534]
-	case "nu":
+	case "nsenter":
 		return &programs[1535]
-	case "elvish":
+	case "nu":
 		return &programs[1536]
-	case "xonsh":
+	case "elvish":
 		return &programs[1537]
-	case "pwsh":
+	case "xonsh":
 		return &programs[1538]
-	case "powershell":
+	case "pwsh":
 		return &programs[1539]
-	case "cmd":
+	case "powershell":
 		return &programs[1540]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[1541]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[1542]
-	case "wsl":
+	case "powershell.exe":
 		return &programs[1543]
-	case "wsl.exe":
+	case "wsl":
 		return &programs[1544]
-	case "oil":
+	case "wsl.exe":
 		return &programs[1545]
-	case "osh":
+	case "oil":
 		return &programs[1546]
-	case "ysh":
+	case "osh":
 		return &programs[1547]
-	case "rc":
+	case "ysh":
 		return &programs[1548]
-	case "es":
+	case "rc":
 		return &programs[1549]
-	case "numactl":
+	case "es":
 		return &programs[1550]
-	case "numfmt":
+	case "numactl":
 		return &programs[1551]
-	case "ocaml":
+	case "numfmt":
 		return &programs[1552]
-	case "od":
+	case "ocaml":
 		return &programs[1553]
-	case "god":
+	case "od":
 		return &programs[1554]
-	case "op":
+	case "god":
 		return &programs[1555]
-	case "doppler":
+	case "op":
 		return &programs[1556]
-	case "openssl":
+	case "doppler":
 		return &programs[1557]
-	case "osascript":
+	case "openssl":
 		return &programs[1558]
-	case "packer":
+	case "osascript":
 		return &programs[1559]
-	case "pandoc":
+	case "packer":
 		return &programs[1560]
-	case "parallel":
+	case "pandoc":
 		return &programs[1561]
-	case "paste":
+	case "parallel":
 		return &programs[1562]
-	case "patch":
+	case "paste":
 		return &programs[1563]
-	case "pathchk":
+	case "patch":
 		return &programs[1564]
-	case "pct":
+	case "pathchk":
 		return &programs[1565]
-	case "pdfinfo":
+	case "pct":
 		return &programs[1566]
-	case "identify":
+	case "pdfinfo":
 		return &programs[1567]
-	case "pdffonts":
+	case "identify":
 		return &programs[1568]
-	case "mediainfo":
+	case "pdffonts":
 		return &programs[1569]
-	case "mutool":
+	case "mediainfo":
 		return &programs[1570]
-	case "tiffinfo":
+	case "mutool":
 		return &programs[1571]
-	case "pnginfo":
+	case "tiffinfo":
 		return &programs[1572]
-	case "jpeginfo":
+	case "pnginfo":
 		return &programs[1573]
-	case "xlsinfo":
+	case "jpeginfo":
 		return &programs[1574]
-	case "fc-list":
+	case "xlsinfo":
 		return &programs[1575]
-	case "fc-match":
+	case "fc-list":
 		return &programs[1576]
-	case "pdftotext":
+	case "fc-match":
 		return &programs[1577]
-	case "pdftoppm":
+	case "pdftotext":
 		return &programs[1578]
-	case "pdfimages":
+	case "pdftoppm":
 		return &programs[1579]
-	case "tesseract":
+	case "pdfimages":
 		return &programs[1580]
-	case "ps2pdf":
+	case "tesseract":
 		return &programs[1581]
-	case "pdfseparate":
+	case "ps2pdf":
 		return &programs[1582]
-	case "pdftohtml":
+	case "pdfseparate":
 		return &programs[1583]
-	case "pdftops":
+	case "pdftohtml":
 		return &programs[1584]
-	case "pdftocairo":
+	case "pdftops":
 		return &programs[1585]
-	case "perf":
+	case "pdftocairo":
 		return &programs[1586]
-	case "perl":
+	case "perf":
 		return &programs[1587]
-	case "perl5":
+	case "perl":
 		return &programs[1588]
-	case "perl5.36":
+	case "perl5":
 		return &programs[1589]
-	case "perl5.38":
+	case "perl5.36":
 		return &programs[1590]
-	case "perl5.40":
+	case "perl5.38":
 		return &programs[1591]
-	case "pg_dump":
+	case "perl5.40":
 		return &programs[1592]
-	case "pg_dumpall":
+	case "pg_dump":
 		return &programs[1593]
-	case "pg_restore":
+	case "pg_dumpall":
 		return &programs[1594]
-	case "pg_basebackup":
+	case "pg_restore":
 		return &programs[1595]
-	case "pgbench":
+	case "pg_basebackup":
 		return &programs[1596]
-	case "vacuumdb":
+	case "pgbench":
 		return &programs[1597]
-	case "reindexdb":
+	case "vacuumdb":
 		return &programs[1598]
-	case "clusterdb":
+	case "reindexdb":
 		return &programs[1599]
-	case "createdb":
+	case "clusterdb":
 		return &programs[1600]
-	case "dropdb":
+	case "createdb":
 		return &programs[1601]
-	case "createuser":
+	case "dropdb":
 		return &programs[1602]
-	case "dropuser":
+	case "createuser":
 		return &programs[1603]
-	case "pg_isready":
+	case "dropuser":
 		return &programs[1604]
-	case "initdb":
+	case "pg_isready":
 		return &programs[1605]
-	case "pg_ctl":
+	case "initdb":
 		return &programs[1606]
-	case "pg_ctlcluster":
+	case "pg_ctl":
 		return &programs[1607]
-	case "pg_lsclusters":
+	case "pg_ctlcluster":
 		return &programs[1608]
-	case "pgrep":
+	case "pg_lsclusters":
 		return &programs[1609]
-	case "php":
+	case "pgrep":
 		return &programs[1610]
-	case "php7.4":
+	case "php":
 		return &programs[1611]
-	case "php8.0":
+	case "php7.4":
 		return &programs[1612]
-	case "php8.1":
+	case "php8.0":
 		return &programs[1613]
-	case "php8.2":
+	case "php8.1":
 		return &programs[1614]
-	case "php8.3":
+	case "php8.2":
 		return &programs[1615]
-	case "php8.4":
+	case "php8.3":
 		return &programs[1616]
-	case "php-cgi":
+	case "php8.4":
 		return &programs[1617]
-	case "phpunit":
+	case "php-cgi":
 		return &programs[1618]
-	case "pest":
+	case "phpunit":
 		return &programs[1619]
-	case "phpstan":
+	case "pest":
 		return &programs[1620]
-	case "psalm":
+	case "phpstan":
 		return &programs[1621]
-	case "phpcs":
+	case "psalm":
 		return &programs[1622]
-	case "phpcbf":
+	case "phpcs":
 		return &programs[1623]
-	case "php-cs-fixer":
+	case "phpcbf":
 		return &programs[1624]
-	case "pint":
+	case "php-cs-fixer":
 		return &programs[1625]
-	case "rector":
+	case "pint":
 		return &programs[1626]
-	case "phpmd":
+	case "rector":
 		return &programs[1627]
-	case "infection":
+	case "phpmd":
 		return &programs[1628]
-	case "phan":
+	case "infection":
 		return &programs[1629]
-	case "deptrac":
+	case "phan":
 		return &programs[1630]
-	case "larastan":
+	case "deptrac":
 		return &programs[1631]
-	case "behat":
+	case "larastan":
 		return &programs[1632]
-	case "codecept":
+	case "behat":
 		return &programs[1633]
-	case "paratest":
+	case "codecept":
 		return &programs[1634]
-	case "artisan":
+	case "paratest":
 		return &programs[1635]
-	case "symfony":
+	case "artisan":
 		return &programs[1636]
-	case "drush":
+	case "symfony":
 		return &programs[1637]
-	case "wp":
+	case "drush":
 		return &programs[1638]
-	case "pickletools":
+	case "wp":
 		return &programs[1639]
-	case "ping":
+	case "pickletools":
 		return &programs[1640]
-	case "ping6":
+	case "ping":
 		return &programs[1641]
-	case "arping":
+	case "ping6":
 		return &programs[1642]
-	case "fping":
+	case "arping":
 		return &programs[1643]
-	case "pinky":
+	case "fping":
 		return &programs[1644]
-	case "finger":
+	case "pinky":
 		return &programs[1645]
-	case "pip":
+	case "finger":
 		return &programs[1646]
-	case "pip3":
+	case "pip":
 		return &programs[1647]
-	case "pip2":
+	case "pip3":
 		return &programs[1648]
-	case "pip3.8":
+	case "pip2":
 		return &programs[1649]
-	case "pip3.9":
+	case "pip3.8":
 		return &programs[1650]
-	case "pip3.10":
+	case "pip3.9":
 		return &programs[1651]
-	case "pip3.11":
+	case "pip3.10":
 		return &programs[1652]
-	case "pip3.12":
+	case "pip3.11":
 		return &programs[1653]
-	case "pip3.13":
+	case "pip3.12":
 		return &programs[1654]
-	case "pip3.14":
+	case "pip3.13":
 		return &programs[1655]
-	case "pip.exe":
+	case "pip3.14":
 		return &programs[1656]
-	case "pipx":
+	case "pip.exe":
 		return &programs[1657]
-	case "pkexec":
+	case "pipx":
 		return &programs[1658]
-	case "pkill":
+	case "pkexec":
 		return &programs[1659]
-	case "pidwait":
+	case "pkill":
 		return &programs[1660]
-	case "playwright":
+	case "pidwait":
 		return &programs[1661]
-	case "pnpm":
+	case "playwright":
 		return &programs[1662]
-	case "pnpx":
+	case "pnpm":
 		return &programs[1663]
-	case "poetry":
+	case "pnpx":
 		return &programs[1664]
-	case "pdm":
+	case "poetry":
 		return &programs[1665]
-	case "hatch":
+	case "pdm":
 		return &programs[1666]
-	case "rye":
+	case "hatch":
 		return &programs[1667]
-	case "pipenv":
+	case "rye":
 		return &programs[1668]
-	case "pixi":
+	case "pipenv":
 		return &programs[1669]
-	case "flit":
+	case "pixi":
 		return &programs[1670]
-	case "popd":
+	case "flit":
 		return &programs[1671]
-	case "pr":
+	case "popd":
 		return &programs[1672]
-	case "pre-commit":
+	case "pr":
 		return &programs[1673]
-	case "prek":
+	case "pre-commit":
 		return &programs[1674]
-	case "lefthook":
+	case "prek":
 		return &programs[1675]
-	case "overcommit":
+	case "lefthook":
 		return &programs[1676]
-	case "prettier":
+	case "overcommit":
 		return &programs[1677]
-	case "print":
+	case "prettier":
 		return &programs[1678]
-	case "printenv":
+	case "print":
 		return &programs[1679]
-	case "printf":
+	case "printenv":
 		return &programs[1680]
-	case "prlimit":
+	case "printf":
 		return &programs[1681]
-	case "proot":
+	case "prlimit":
 		return &programs[1682]
-	case "protoc":
+	case "proot":
 		return &programs[1683]
-	case "proxychains4":
+	case "protoc":
 		return &programs[1684]
-	case "proxychains":
+	case "proxychains4":
 		return &programs[1685]
-	case "ps":
+	case "proxychains":
 		return &programs[1686]
-	case "psql":
+	case "ps":
 		return &programs[1687]
-	case "ptx":
+	case "psql":
 		return &programs[1688]
-	case "pushd":
+	case "ptx":
 		return &programs[1689]
-	case "pv":
+	case "pushd":
 		return &programs[1690]
-	case "pvecm":
+	case "pv":
 		return &programs[1691]
-	case "pvesh":
+	case "pvecm":
 		return &programs[1692]
-	case "pvesm":
+	case "pvesh":
 		return &programs[1693]
-	case "pveum":
+	case "pvesm":
 		return &programs[1694]
-	case "pvenode":
+	case "pveum":
 		return &programs[1695]
-	case "pveceph":
+	case "pvenode":
 		return &programs[1696]
-	case "pve-firewall":
+	case "pveceph":
 		return &programs[1697]
-	case "pveversion":
+	case "pve-firewall":
 		return &programs[1698]
-	case "pveam":
+	case "pveversion":
 		return &programs[1699]
-	case "ha-manager":
+	case "pveam":
 		return &programs[1700]
-	case "pvesr":
+	case "ha-manager":
 		return &programs[1701]
-	case "vzdump":
+	case "pvesr":
 		return &programs[1702]
-	case "qmrestore":
+	case "vzdump":
 		return &programs[1703]
-	case "pmxcfs":
+	case "qmrestore":
 		return &programs[1704]
-	case "pvesubscription":
+	case "pmxcfs":
 		return &programs[1705]
-	case "pveperf":
+	case "pvesubscription":
 		return &programs[1706]
-	case "pvereport":
+	case "pveperf":
 		return &programs[1707]
-	case "pvedaemon":
+	case "pvereport":
 		return &programs[1708]
-	case "pveproxy":
+	case "pvedaemon":
 		return &programs[1709]
-	case "pvestatd":
+	case "pveproxy":
 		return &programs[1710]
-	case "proxmox-backup-client":
+	case "pvestatd":
 		return &programs[1711]
-	case "proxmox-backup-manager":
+	case "proxmox-backup-client":
 		return &programs[1712]
-	case "ceph":
+	case "proxmox-backup-manager":
 		return &programs[1713]
-	case "rados":
+	case "ceph":
 		return &programs[1714]
-	case "rbd":
+	case "rados":
 		return &programs[1715]
-	case "corosync-cfgtool":
+	case "rbd":
 		return &programs[1716]
-	case "corosync-quorumtool":
+	case "corosync-cfgtool":
 		return &programs[1717]
-	case "crm":
+	case "corosync-quorumtool":
 		return &programs[1718]
-	case "pcs":
+	case "crm":
 		return &programs[1719]
-	case "pwd":
+	case "pcs":
 		return &programs[1720]
-	case "py_compile":
+	case "pwd":
 		return &programs[1721]
-	case "compileall":
+	case "py_compile":
 		return &programs[1722]
-	case "pydoc":
+	case "compileall":
 		return &programs[1723]
-	case "pyproject-build":
+	case "pydoc":
 		return &programs[1724]
-	case "build":
+	case "pyproject-build":
 		return &programs[1725]
-	case "pytest":
+	case "build":
 		return &programs[1726]
-	case "py.test":
+	case "pytest":
 		return &programs[1727]
-	case "python":
+	case "py.test":
 		return &programs[1728]
-	case "python2":
+	case "python":
 		return &programs[1729]
-	case "python2.7":
+	case "python2":
 		return &programs[1730]
-	case "python3":
+	case "python2.7":
 		return &programs[1731]
-	case "python3.7":
+	case "python3":
 		return &programs[1732]
-	case "python3.8":
+	case "python3.7":
 		return &programs[1733]
-	case "python3.9":
+	case "python3.8":
 		return &programs[1734]
-	case "python3.10":
+	case "python3.9":
 		return &programs[1735]
-	case "python3.11":
+	case "python3.10":
 		return &programs[1736]
-	case "python3.12":
+	case "python3.11":
 		return &programs[1737]
-	case "python3.13":
+	case "python3.12":
 		return &programs[1738]
-	case "python3.14":
+	case "python3.13":
 		return &programs[1739]
-	case "pypy":
+	case "python3.14":
 		return &programs[1740]
-	case "pypy3":
+	case "pypy":
 		return &programs[1741]
-	case "python.exe":
+	case "pypy3":
 		return &programs[1742]
-	case "py":
+	case "python.exe":
 		return &programs[1743]
-	case "qm":
+	case "py":
 		return &programs[1744]
-	case "rails":
+	case "qm":
 		return &programs[1745]
-	case "rake":
+	case "rails":
 		return &programs[1746]
-	case "raku":
+	case "rake":
 		return &programs[1747]
-	case "perl6":
+	case "raku":
 		return &programs[1748]
-	case "rclone":
+	case "perl6":
 		return &programs[1749]
-	case "read":
+	case "rclone":
 		return &programs[1750]
-	case "readlink":
+	case "read":
 		return &programs[1751]
-	case "realpath":
+	case "readlink":
 		return &programs[1752]
-	case "grealpath":
+	case "realpath":
 		return &programs[1753]
-	case "redis-cli":
+	case "grealpath":
 		return &programs[1754]
-	case "valkey-cli":
+	case "redis-cli":
 		return &programs[1755]
-	case "keydb-cli":
+	case "valkey-cli":
 		return &programs[1756]
-	case "restic":
+	case "keydb-cli":
 		return &programs[1757]
-	case "rev":
+	case "restic":
 		return &programs[1758]
-	case "rg":
+	case "rev":
 		return &programs[1759]
-	case "ripgrep":
+	case "rg":
 		return &programs[1760]
-	case "rimraf":
+	case "ripgrep":
 		return &programs[1761]
-	case "del":
+	case "rimraf":
 		return &programs[1762]
-	case "trash":
+	case "del":
 		return &programs[1763]
-	case "trash-put":
+	case "trash":
 		return &programs[1764]
-	case "del-cli":
+	case "trash-put":
 		return &programs[1765]
-	case "shx":
+	case "del-cli":
 		return &programs[1766]
-	case "cpx":
+	case "shx":
 		return &programs[1767]
-	case "cpy":
+	case "cpx":
 		return &programs[1768]
-	case "ncp":
+	case "cpy":
 		return &programs[1769]
-	case "mkdirp":
+	case "ncp":
 		return &programs[1770]
-	case "copyfiles":
+	case "mkdirp":
 		return &programs[1771]
-	case "replace-in-file":
+	case "copyfiles":
 		return &programs[1772]
-	case "rlwrap":
+	case "replace-in-file":
 		return &programs[1773]
-	case "rm":
+	case "rlwrap":
 		return &programs[1774]
-	case "grm":
+	case "rm":
 		return &programs[1775]
-	case "rmdir":
+	case "grm":
 		return &programs[1776]
-	case "rspec":
+	case "rmdir":
 		return &programs[1777]
-	case "rsync":
+	case "rspec":
 		return &programs[1778]
-	case "openrsync":
+	case "rsync":
 		return &programs[1779]
-	case "rubocop":
+	case "openrsync":
 		return &programs[1780]
-	case "standardrb":
+	case "rubocop":
 		return &programs[1781]
-	case "reek":
+	case "standardrb":
 		return &programs[1782]
-	case "brakeman":
+	case "reek":
 		return &programs[1783]
-	case "erblint":
+	case "brakeman":
 		return &programs[1784]
-	case "haml-lint":
+	case "erblint":
 		return &programs[1785]
-	case "slim-lint":
+	case "haml-lint":
 		return &programs[1786]
-	case "srb":
+	case "slim-lint":
 		return &programs[1787]
-	case "steep":
+	case "srb":
 		return &programs[1788]
-	case "sorbet":
+	case "steep":
 		return &programs[1789]
-	case "solargraph":
+	case "sorbet":
 		return &programs[1790]
-	case "yard":
+	case "solargraph":
 		return &programs[1791]
-	case "rails_best_practices":
+	case "yard":
 		return &programs[1792]
-	case "fasterer":
+	case "rails_best_practices":
 		return &programs[1793]
-	case "flog":
+	case "fasterer":
 		return &programs[1794]
-	case "flay":
+	case "flog":
 		return &programs[1795]
-	case "ruby":
+	case "flay":
 		return &programs[1796]
-	case "ruby2.7":
+	case "ruby":
 		return &programs[1797]
-	case "ruby3.0":
+	case "ruby2.7":
 		return &programs[1798]
-	case "ruby3.1":
+	case "ruby3.0":
 		return &programs[1799]
-	case "ruby3.2":
+	case "ruby3.1":
 		return &programs[1800]
-	case "ruby3.3":
+	case "ruby3.2":
 		return &programs[1801]
-	case "jruby":
+	case "ruby3.3":
 		return &programs[1802]
-	case "irb":
+	case "jruby":
 		return &programs[1803]
-	case "ruff":
+	case "irb":
 		return &programs[1804]
-	case "run0":
+	case "ruff":
 		return &programs[1805]
-	case "runcon":
+	case "run0":
 		return &programs[1806]
-	case "runuser":
+	case "runcon":
 		return &programs[1807]
-	case "rustc":
+	case "runuser":
 		return &programs[1808]
-	case "rustfmt":
+	case "rustc":
 		return &programs[1809]
-	case "rustup":
+	case "rustfmt":
 		return &programs[1810]
-	case "say":
+	case "rustup":
 		return &programs[1811]
-	case "open":
+	case "say":
 		return &programs[1812]
-	case "xdg-open":
+	case "open":
 		return &programs[1813]
-	case "start":
+	case "xdg-open":
 		return &programs[1814]
-	case "explorer.exe":
+	case "start":
 		return &programs[1815]
-	case "afplay":
+	case "explorer.exe":
 		return &programs[1816]
-	case "aplay":
+	case "afplay":
 		return &programs[1817]
-	case "paplay":
+	case "aplay":
 		return &programs[1818]
-	case "notify-send":
+	case "paplay":
 		return &programs[1819]
-	case "pbcopy":
+	case "notify-send":
 		return &programs[1820]
-	case "pbpaste":
+	case "pbcopy":
 		return &programs[1821]
-	case "xclip":
+	case "pbpaste":
 		return &programs[1822]
-	case "xsel":
+	case "xclip":
 		return &programs[1823]
-	case "wl-copy":
+	case "xsel":
 		return &programs[1824]
-	case "wl-paste":
+	case "wl-copy":
 		return &programs[1825]
-	case "clip.exe":
+	case "wl-paste":
 		return &programs[1826]
-	case "screencapture":
+	case "clip.exe":
 		return &programs[1827]
-	case "scrot":
+	case "screencapture":
 		return &programs[1828]
-	case "import":
+	case "scrot":
 		return &programs[1829]
-	case "xdotool":
+	case "import":
 		return &programs[1830]
-	case "wmctrl":
+	case "xdotool":
 		return &programs[1831]
-	case "xprop":
+	case "wmctrl":
 		return &programs[1832]
-	case "xrandr":
+	case "xprop":
 		return &programs[1833]
-	case "gsettings":
+	case "xrandr":
 		return &programs[1834]
-	case "dconf":
+	case "gsettings":
 		return &programs[1835]
-	case "zenity":
+	case "dconf":
 		return &programs[1836]
-	case "dialog":
+	case "zenity":
 		return &programs[1837]
-	case "whiptail":
+	case "dialog":
 		return &programs[1838]
-	case "mail":
+	case "whiptail":
 		return &programs[1839]
-	case "mailx":
+	case "mail":
 		return &programs[1840]
-	case "msmtp":
+	case "mailx":
 		return &programs[1841]
-	case "swaks":
+	case "msmtp":
 		return &programs[1842]
-	case "logger":
+	case "swaks":
 		return &programs[1843]
-	case "systemd-cat":
+	case "logger":
 		return &programs[1844]
-	case "scons":
+	case "systemd-cat":
 		return &programs[1845]
-	case "waf":
+	case "scons":
 		return &programs[1846]
-	case "tup":
+	case "waf":
 		return &programs[1847]
-	case "redo":
+	case "tup":
 		return &programs[1848]
-	case "buck":
+	case "redo":
 		return &programs[1849]
-	case "buck2":
+	case "buck":
 		return &programs[1850]
-	case "pants":
+	case "buck2":
 		return &programs[1851]
-	case "please":
+	case "pants":
 		return &programs[1852]
-	case "drake":
+	case "please":
 		return &programs[1853]
-	case "thor":
+	case "drake":
 		return &programs[1854]
-	case "invoke":
+	case "thor":
 		return &programs[1855]
-	case "inv":
+	case "invoke":
 		return &programs[1856]
-	case "fab":
+	case "inv":
 		return &programs[1857]
-	case "doit":
+	case "fab":
 		return &programs[1858]
-	case "nox":
+	case "doit":
 		return &programs[1859]
-	case "ant":
+	case "nox":
 		return &programs[1860]
-	case "sbt":
+	case "ant":
 		return &programs[1861]
-	case "lein":
+	case "sbt":
 		return &programs[1862]
-	case "boot":
+	case "lein":
 		return &programs[1863]
-	case "mill":
+	case "boot":
 		return &programs[1864]
-	case "bleep":
+	case "mill":
 		return &programs[1865]
-	case "grunt":
+	case "bleep":
 		return &programs[1866]
-	case "gulp":
+	case "grunt":
 		return &programs[1867]
-	case "jake":
+	case "gulp":
 		return &programs[1868]
-	case "cake":
+	case "jake":
 		return &programs[1869]
-	case "mage":
+	case "cake":
 		return &programs[1870]
-	case "xmake":
+	case "mage":
 		return &programs[1871]
-	case "premake5":
+	case "xmake":
 		return &programs[1872]
-	case "earthly":
+	case "premake5":
 		return &programs[1873]
-	case "dagger":
+	case "earthly":
 		return &programs[1874]
-	case "tilt":
+	case "dagger":
 		return &programs[1875]
-	case "skaffold":
+	case "tilt":
 		return &programs[1876]
-	case "garden":
+	case "skaffold":
 		return &programs[1877]
-	case "bit":
+	case "garden":
 		return &programs[1878]
-	case "scp":
+	case "bit":
 		return &programs[1879]
-	case "screen":
+	case "scp":
 		return &programs[1880]
-	case "byobu":
+	case "screen":
 		return &programs[1881]
-	case "zellij":
+	case "byobu":
 		return &programs[1882]
-	case "dtach":
+	case "zellij":
 		return &programs[1883]
-	case "abduco":
+	case "dtach":
 		return &programs[1884]
-	case "script":
+	case "abduco":
 		return &programs[1885]
-	case "scriptreplay":
+	case "script":
 		return &programs[1886]
-	case "sdiff":
+	case "scriptreplay":
 		return &programs[1887]
-	case "sed":
+	case "sdiff":
 		return &programs[1888]
-	case "gsed":
+	case "sed":
 		return &programs[1889]
-	case "sendmail":
+	case "gsed":
 		return &programs[1890]
-	case "seq":
+	case "sendmail":
 		return &programs[1891]
-	case "set":
+	case "seq":
 		return &programs[1892]
-	case "setarch":
+	case "set":
 		return &programs[1893]
-	case "setopt":
+	case "setarch":
 		return &programs[1894]
-	case "unsetopt":
+	case "setopt":
 		return &programs[1895]
-	case "setpriv":
+	case "unsetopt":
 		return &programs[1896]
-	case "setsid":
+	case "setpriv":
 		return &programs[1897]
-	case "sftp":
+	case "setsid":
 		return &programs[1898]
-	case "sg":
+	case "sftp":
 		return &programs[1899]
-	case "shellcheck":
+	case "sg":
 		return &programs[1900]
-	case "shfmt":
+	case "shellcheck":
 		return &programs[1901]
-	case "shopt":
+	case "shfmt":
 		return &programs[1902]
-	case "shred":
+	case "shopt":
 		return &programs[1903]
-	case "shuf":
+	case "shred":
 		return &programs[1904]
-	case "socat":
+	case "shuf":
 		return &programs[1905]
-	case "softlimit":
+	case "socat":
 		return &programs[1906]
-	case "sort":
+	case "softlimit":
 		return &programs[1907]
-	case "gsort":
+	case "sort":
 		return &programs[1908]
-	case "source":
+	case "gsort":
 		return &programs[1909]
-	case ".":
+	case "source":
 		return &programs[1910]
-	case "split":
+	case ".":
 		return &programs[1911]
-	case "gsplit":
+	case "split":
 		return &programs[1912]
-	case "sqlite3":
+	case "gsplit":
 		return &programs[1913]
-	case "sqlite":
+	case "sqlite3":
 		return &programs[1914]
-	case "sqlcipher":
+	case "sqlite":
 		return &programs[1915]
-	case "duckdb":
+	case "sqlcipher":
 		return &programs[1916]
-	case "litecli":
+	case "duckdb":
 		return &programs[1917]
-	case "ss":
+	case "litecli":
 		return &programs[1918]
-	case "netstat":
+	case "ss":
 		return &programs[1919]
-	case "ssh":
+	case "netstat":
 		return &programs[1920]
-	case "ssh-add":
+	case "ssh":
 		return &programs[1921]
-	case "ssh-agent":
+	case "ssh-add":
 		return &programs[1922]
-	case "ssh-copy-id":
+	case "ssh-agent":
 		return &programs[1923]
-	case "ssh-keygen":
+	case "ssh-copy-id":
 		return &programs[1924]
-	case "ssh-keyscan":
+	case "ssh-keygen":
 		return &programs[1925]
-	case "sshpass":
+	case "ssh-keyscan":
 		return &programs[1926]
-	case "start-stop-daemon":
+	case "sshpass":
 		return &programs[1927]
-	case "stat":
+	case "start-stop-daemon":
 		return &programs[1928]
-	case "staticcheck":
+	case "stat":
 		return &programs[1929]
-	case "revive":
+	case "staticcheck":
 		return &programs[1930]
-	case "errcheck":
+	case "revive":
 		return &programs[1931]
-	case "ineffassign":
+	case "errcheck":
 		return &programs[1932]
-	case "govulncheck":
+	case "ineffassign":
 		return &programs[1933]
-	case "gosec":
+	case "govulncheck":
 		return &programs[1934]
-	case "misspell":
+	case "gosec":
 		return &programs[1935]
-	case "shadow":
+	case "misspell":
 		return &programs[1936]
-	case "deadcode":
+	case "shadow":
 		return &programs[1937]
-	case "nilaway":
+	case "deadcode":
 		return &programs[1938]
-	case "gopls":
+	case "nilaway":
 		return &programs[1939]
-	case "benchstat":
+	case "gopls":
 		return &programs[1940]
-	case "stringer":
+	case "benchstat":
 		return &programs[1941]
-	case "mockgen":
+	case "stringer":
 		return &programs[1942]
-	case "wire":
+	case "mockgen":
 		return &programs[1943]
-	case "sqlc":
+	case "wire":
 		return &programs[1944]
-	case "templ":
+	case "sqlc":
 		return &programs[1945]
-	case "swag":
+	case "templ":
 		return &programs[1946]
-	case "air":
+	case "swag":
 		return &programs[1947]
-	case "gotestsum":
+	case "air":
 		return &programs[1948]
-	case "ginkgo":
+	case "gotestsum":
 		return &programs[1949]
-	case "ko":
+	case "ginkgo":
 		return &programs[1950]
-	case "goreleaser":
+	case "ko":
 		return &programs[1951]
-	case "protoc-gen-go":
+	case "goreleaser":
 		return &programs[1952]
-	case "gocyclo":
+	case "protoc-gen-go":
 		return &programs[1953]
-	case "stdbuf":
+	case "gocyclo":
 		return &programs[1954]
-	case "strace":
+	case "stdbuf":
 		return &programs[1955]
-	case "strings":
+	case "strace":
 		return &programs[1956]
-	case "stty":
+	case "strings":
 		return &programs[1957]
-	case "su":
+	case "stty":
 		return &programs[1958]
-	case "sudo":
+	case "su":
 		return &programs[1959]
-	case "sudoedit":
+	case "sudo":
 		return &programs[1960]
-	case "swift":
+	case "sudoedit":
 		return &programs[1961]
-	case "sync":
+	case "swift":
 		return &programs[1962]
-	case "systemctl":
+	case "sync":
 		return &programs[1963]
-	case "systemd-analyze":
+	case "systemctl":
 		return &programs[1964]
-	case "systemd-cgls":
+	case "systemd-analyze":
 		return &programs[1965]
-	case "systemd-cgtop":
+	case "systemd-cgls":
 		return &programs[1966]
-	case "systemd-detect-virt":
+	case "systemd-cgtop":
 		return &programs[1967]
-	case "systemd-path":
+	case "systemd-detect-virt":
 		return &programs[1968]
-	case "systemd-resolve":
+	case "systemd-path":
 		return &programs[1969]
-	case "coredumpctl":
+	case "systemd-resolve":
 		return &programs[1970]
-	case "busctl":
+	case "coredumpctl":
 		return &programs[1971]
-	case "bootctl":
+	case "busctl":
 		return &programs[1972]
-	case "machinectl":
+	case "bootctl":
 		return &programs[1973]
-	case "portablectl":
+	case "machinectl":
 		return &programs[1974]
-	case "homectl":
+	case "portablectl":
 		return &programs[1975]
-	case "userdbctl":
+	case "homectl":
 		return &programs[1976]
-	case "oomctl":
+	case "userdbctl":
 		return &programs[1977]
-	case "systemd-inhibit":
+	case "oomctl":
 		return &programs[1978]
-	case "systemd-nspawn":
+	case "systemd-inhibit":
 		return &programs[1979]
-	case "systemd-run":
+	case "systemd-nspawn":
 		return &programs[1980]
-	case "tac":
+	case "systemd-run":
 		return &programs[1981]
-	case "tail":
+	case "tac":
 		return &programs[1982]
-	case "tar":
+	case "tail":
 		return &programs[1983]
-	case "gtar":
+	case "tar":
 		return &programs[1984]
-	case "bsdtar":
+	case "gtar":
 		return &programs[1985]
-	case "task":
+	case "bsdtar":
 		return &programs[1986]
-	case "go-task":
+	case "task":
 		return &programs[1987]
-	case "taskset":
+	case "go-task":
 		return &programs[1988]
-	case "tclsh":
+	case "taskset":
 		return &programs[1989]
-	case "wish":
+	case "tclsh":
 		return &programs[1990]
-	case "tclsh8.6":
+	case "wish":
 		return &programs[1991]
-	case "expectk":
+	case "tclsh8.6":
 		return &programs[1992]
-	case "tcpdump":
+	case "expectk":
 		return &programs[1993]
-	case "tee":
+	case "tcpdump":
 		return &programs[1994]
-	case "sponge":
+	case "tee":
 		return &programs[1995]
-	case "telnet":
+	case "sponge":
 		return &programs[1996]
-	case "terraform":
+	case "telnet":
 		return &programs[1997]
-	case "tofu":
+	case "terraform":
 		return &programs[1998]
-	case "terragrunt":
+	case "tofu":
 		return &programs[1999]
-	case "opentofu":
+	case "terragrunt":
 		return &programs[2000]
-	case "test":
+	case "opentofu":
 		return &programs[2001]
-	case "[":
+	case "test":
 		return &programs[2002]
-	case "time":
+	case "[":
 		return &programs[2003]
-	case "timeit":
+	case "time":
 		return &programs[2004]
-	case "timeout":
+	case "timeit":
 		return &programs[2005]
-	case "gtimeout":
+	case "timeout":
 		return &programs[2006]
-	case "tmux":
+	case "gtimeout":
 		return &programs[2007]
-	case "tokei":
+	case "tmux":
 		return &programs[2008]
-	case "cloc":
+	case "tokei":
 		return &programs[2009]
-	case "scc":
+	case "cloc":
 		return &programs[2010]
-	case "dust":
+	case "scc":
 		return &programs[2011]
-	case "duf":
+	case "dust":
 		return &programs[2012]
-	case "procs":
+	case "duf":
 		return &programs[2013]
-	case "hexyl":
+	case "procs":
 		return &programs[2014]
-	case "ncdu":
+	case "hexyl":
 		return &programs[2015]
-	case "gdu":
+	case "ncdu":
 		return &programs[2016]
-	case "dua":
+	case "gdu":
 		return &programs[2017]
-	case "top":
+	case "dua":
 		return &programs[2018]
-	case "htop":
+	case "top":
 		return &programs[2019]
-	case "btop":
+	case "htop":
 		return &programs[2020]
-	case "atop":
+	case "btop":
 		return &programs[2021]
-	case "iotop":
+	case "atop":
 		return &programs[2022]
-	case "glances":
+	case "iotop":
 		return &programs[2023]
-	case "nvtop":
+	case "glances":
 		return &programs[2024]
-	case "iftop":
+	case "nvtop":
 		return &programs[2025]
-	case "nethogs":
+	case "iftop":
 		return &programs[2026]
-	case "touch":
+	case "nethogs":
 		return &programs[2027]
-	case "tox":
+	case "touch":
 		return &programs[2028]
-	case "tr":
+	case "tox":
 		return &programs[2029]
-	case "trace":
+	case "tr":
 		return &programs[2030]
-	case "traceroute":
+	case "trace":
 		return &programs[2031]
-	case "tracepath":
+	case "traceroute":
 		return &programs[2032]
-	case "mtr":
+	case "tracepath":
 		return &programs[2033]
-	case "traceroute6":
+	case "mtr":
 		return &programs[2034]
-	case "trap":
+	case "traceroute6":
 		return &programs[2035]
-	case "tree":
+	case "trap":
 		return &programs[2036]
-	case "truncate":
+	case "tree":
 		return &programs[2037]
-	case "ts":
+	case "truncate":
 		return &programs[2038]
-	case "isutf8":
+	case "ts":
 		return &programs[2039]
-	case "errno":
+	case "isutf8":
 		return &programs[2040]
-	case "combine":
+	case "errno":
 		return &programs[2041]
-	case "mispipe":
+	case "combine":
 		return &programs[2042]
-	case "zrun":
+	case "mispipe":
 		return &programs[2043]
-	case "vidir":
+	case "zrun":
 		return &programs[2044]
-	case "vipe":
+	case "vidir":
 		return &programs[2045]
-	case "pee":
+	case "vipe":
 		return &programs[2046]
-	case "lckdo":
+	case "pee":
 		return &programs[2047]
-	case "ifdata":
+	case "lckdo":
 		return &programs[2048]
-	case "tsc":
+	case "ifdata":
 		return &programs[2049]
-	case "vue-tsc":
+	case "tsc":
 		return &programs[2050]
-	case "tsgo":
+	case "vue-tsc":
 		return &programs[2051]
-	case "tshark":
+	case "tsgo":
 		return &programs[2052]
-	case "dumpcap":
+	case "tshark":
 		return &programs[2053]
-	case "rawshark":
+	case "dumpcap":
 		return &programs[2054]
-	case "tsort":
+	case "rawshark":
 		return &programs[2055]
-	case "tty":
+	case "tsort":
 		return &programs[2056]
-	case "type":
+	case "tty":
 		return &programs[2057]
-	case "whence":
+	case "type":
 		return &programs[2058]
-	case "where":
+	case "whence":
 		return &programs[2059]
-	case "ulimit":
+	case "where":
 		return &programs[2060]
-	case "umask":
+	case "ulimit":
 		return &programs[2061]
-	case "unalias":
+	case "umask":
 		return &programs[2062]
-	case "uname":
+	case "unalias":
 		return &programs[2063]
-	case "uniq":
+	case "uname":
 		return &programs[2064]
-	case "guniq":
+	case "uniq":
 		return &programs[2065]
-	case "unittest":
+	case "guniq":
 		return &programs[2066]
-	case "unlink":
+	case "unittest":
 		return &programs[2067]
-	case "unset":
+	case "unlink":
 		return &programs[2068]
-	case "unshare":
+	case "unset":
 		return &programs[2069]
-	case "unzip":
+	case "unshare":
 		return &programs[2070]
-	case "uptime":
+	case "unzip":
 		return &programs[2071]
-	case "uv":
+	case "uptime":
 		return &programs[2072]
-	case "uvx":
+	case "uv":
 		return &programs[2073]
-	case "vagrant":
+	case "uvx":
 		return &programs[2074]
-	case "valgrind":
+	case "vagrant":
 		return &programs[2075]
-	case "vault":
+	case "valgrind":
 		return &programs[2076]
-	case "venv":
+	case "vault":
 		return &programs[2077]
-	case "vim":
+	case "venv":
 		return &programs[2078]
-	case "vi":
+	case "vim":
 		return &programs[2079]
-	case "nvim":
+	case "vi":
 		return &programs[2080]
-	case "view":
+	case "nvim":
 		return &programs[2081]
-	case "vimdiff":
+	case "view":
 		return &programs[2082]
-	case "gvim":
+	case "vimdiff":
 		return &programs[2083]
-	case "ex":
+	case "gvim":
 		return &programs[2084]
-	case "rvim":
+	case "ex":
 		return &programs[2085]
-	case "nvi":
+	case "rvim":
 		return &programs[2086]
-	case "vim.tiny":
+	case "nvi":
 		return &programs[2087]
-	case "vim.basic":
+	case "vim.tiny":
 		return &programs[2088]
-	case "nano":
+	case "vim.basic":
 		return &programs[2089]
-	case "pico":
+	case "nano":
 		return &programs[2090]
-	case "micro":
+	case "pico":
 		return &programs[2091]
-	case "joe":
+	case "micro":
 		return &programs[2092]
-	case "jed":
+	case "joe":
 		return &programs[2093]
-	case "mcedit":
+	case "jed":
 		return &programs[2094]
-	case "helix":
+	case "mcedit":
 		return &programs[2095]
-	case "hx":
+	case "helix":
 		return &programs[2096]
-	case "kak":
+	case "hx":
 		return &programs[2097]
-	case "ne":
+	case "kak":
 		return &programs[2098]
-	case "zile":
+	case "ne":
 		return &programs[2099]
-	case "mg":
+	case "zile":
 		return &programs[2100]
-	case "emacs-nox":
+	case "mg":
 		return &programs[2101]
-	case "code":
+	case "emacs-nox":
 		return &programs[2102]
-	case "cursor":
+	case "code":
 		return &programs[2103]
-	case "subl":
+	case "cursor":
 		return &programs[2104]
-	case "atom":
+	case "subl":
 		return &programs[2105]
-	case "gedit":
+	case "atom":
 		return &programs[2106]
-	case "kate":
+	case "gedit":
 		return &programs[2107]
-	case "zed":
+	case "kate":
 		return &programs[2108]
-	case "idea":
+	case "zed":
 		return &programs[2109]
-	case "virtualenv":
+	case "idea":
 		return &programs[2110]
-	case "pyvenv":
+	case "virtualenv":
 		return &programs[2111]
-	case "vite":
+	case "pyvenv":
 		return &programs[2112]
-	case "vitest":
+	case "vite":
 		return &programs[2113]
-	case "w":
+	case "vitest":
 		return &programs[2114]
-	case "wait":
+	case "w":
 		return &programs[2115]
-	case "watch":
+	case "wait":
 		return &programs[2116]
-	case "watchexec":
+	case "watch":
 		return &programs[2117]
-	case "wc":
+	case "watchexec":
 		return &programs[2118]
-	case "gwc":
+	case "wc":
 		return &programs[2119]
-	case "wdiff":
+	case "gwc":
 		return &programs[2120]
-	case "webpack":
+	case "wdiff":
 		return &programs[2121]
-	case "webpack-dev-server":
+	case "webpack":
 		return &programs[2122]
-	case "rollup":
+	case "webpack-dev-server":
 		return &programs[2123]
-	case "rspack":
+	case "rollup":
 		return &programs[2124]
-	case "rsbuild":
+	case "rspack":
 		return &programs[2125]
-	case "tsup":
+	case "rsbuild":
 		return &programs[2126]
-	case "tsdown":
+	case "tsup":
 		return &programs[2127]
-	case "unbuild":
+	case "tsdown":
 		return &programs[2128]
-	case "microbundle":
+	case "unbuild":
 		return &programs[2129]
-	case "swc":
+	case "microbundle":
 		return &programs[2130]
-	case "babel":
+	case "swc":
 		return &programs[2131]
-	case "browserify":
+	case "babel":
 		return &programs[2132]
-	case "ncc":
+	case "browserify":
 		return &programs[2133]
-	case "wget":
+	case "ncc":
 		return &programs[2134]
-	case "which":
+	case "wget":
 		return &programs[2135]
-	case "whereis":
+	case "which":
 		return &programs[2136]
-	case "command-not-found":
+	case "whereis":
 		return &programs[2137]
-	case "who":
+	case "command-not-found":
 		return &programs[2138]
-	case "whois":
+	case "who":
 		return &programs[2139]
-	case "xargs":
+	case "whois":
 		return &programs[2140]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[2141]
-	case "xcrun":
+	case "xcodebuild":
 		return &programs[2142]
-	case "xmllint":
+	case "xcrun":
 		return &programs[2143]
-	case "xvfb-run":
+	case "xmllint":
 		return &programs[2144]
-	case "xxd":
+	case "xvfb-run":
 		return &programs[2145]
-	case "xz":
+	case "xxd":
 		return &programs[2146]
-	case "unxz":
+	case "xz":
 		return &programs[2147]
-	case "lzma":
+	case "unxz":
 		return &programs[2148]
-	case "unlzma":
+	case "lzma":
 		return &programs[2149]
-	case "pxz":
+	case "unlzma":
 		return &programs[2150]
-	case "lzip":
+	case "pxz":
 		return &programs[2151]
-	case "yarn":
+	case "lzip":
 		return &programs[2152]
-	case "yarnpkg":
+	case "yarn":
 		return &programs[2153]
-	case "yq":
+	case "yarnpkg":
 		return &programs[2154]
-	case "yt-dlp":
+	case "yq":
 		return &programs[2155]
-	case "youtube-dl":
+	case "yt-dlp":
 		return &programs[2156]
-	case "gallery-dl":
+	case "youtube-dl":
 		return &programs[2157]
-	case "zcat":
+	case "gallery-dl":
 		return &programs[2158]
-	case "bzcat":
+	case "zcat":
 		return &programs[2159]
-	case "xzcat":
+	case "bzcat":
 		return &programs[2160]
-	case "zstdcat":
+	case "xzcat":
 		return &programs[2161]
-	case "lz4cat":
+	case "zstdcat":
 		return &programs[2162]
-	case "lzcat":
+	case "lz4cat":
 		return &programs[2163]
-	case "gzcat":
+	case "lzcat":
 		return &programs[2164]
-	case "zless":
+	case "gzcat":
 		return &programs[2165]
-	case "zmore":
+	case "zless":
 		return &programs[2166]
-	case "bzless":
+	case "zmore":
 		return &programs[2167]
-	case "bzmore":
+	case "bzless":
 		return &programs[2168]
-	case "xzless":
+	case "bzmore":
 		return &programs[2169]
-	case "zcmp":
+	case "xzless":
 		return &programs[2170]
-	case "zdiff":
+	case "zcmp":
 		return &programs[2171]
-	case "bzcmp":
+	case "zdiff":
 		return &programs[2172]
-	case "bzdiff":
+	case "bzcmp":
 		return &programs[2173]
-	case "xzcmp":
+	case "bzdiff":
 		return &programs[2174]
-	case "xzdiff":
+	case "xzcmp":
 		return &programs[2175]
-	case "zig":
+	case "xzdiff":
 		return &programs[2176]
-	case "nim":
+	case "zig":
 		return &programs[2177]
-	case "dart":
+	case "nim":
 		return &programs[2178]
-	case "crystal":
+	case "dart":
 		return &programs[2179]
-	case "v":
+	case "crystal":
 		return &programs[2180]
-	case "gleam":
+	case "v":
 		return &programs[2181]
-	case "rebar3":
+	case "gleam":
 		return &programs[2182]
-	case "stack":
+	case "rebar3":
 		return &programs[2183]
-	case "cabal":
+	case "stack":
 		return &programs[2184]
-	case "dune":
+	case "cabal":
 		return &programs[2185]
-	case "opam":
+	case "dune":
 		return &programs[2186]
-	case "sbcl-make":
+	case "opam":
 		return &programs[2187]
-	case "flutter":
+	case "sbcl-make":
 		return &programs[2188]
-	case "fvm":
+	case "flutter":
 		return &programs[2189]
-	case "hugo":
+	case "fvm":
 		return &programs[2190]
-	case "jekyll":
+	case "hugo":
 		return &programs[2191]
-	case "mkdocs":
+	case "jekyll":
 		return &programs[2192]
-	case "sphinx-build":
+	case "mkdocs":
 		return &programs[2193]
-	case "gprbuild":
+	case "sphinx-build":
 		return &programs[2194]
-	case "alire":
+	case "gprbuild":
 		return &programs[2195]
-	case "zip":
+	case "alire":
 		return &programs[2196]
-	case "zipapp":
+	case "zip":
 		return &programs[2197]
-	case "zipfile":
+	case "zipapp":
 		return &programs[2198]
-	case "tarfile":
+	case "zipfile":
 		return &programs[2199]
-	case "zipinfo":
+	case "tarfile":
 		return &programs[2200]
-	case "zipgrep":
+	case "zipinfo":
 		return &programs[2201]
-	case "zipnote":
+	case "zipgrep":
 		return &programs[2202]
-	case "unrar":
+	case "zipnote":
 		return &programs[2203]
-	case "lsar":
+	case "unrar":
 		return &programs[2204]
-	case "zmodload":
+	case "lsar":
 		return &programs[2205]
-	case "zstd":
+	case "zmodload":
 		return &programs[2206]
-	case "unzstd":
+	case "zstd":
 		return &programs[2207]
-	case "zstdmt":
+	case "unzstd":
 		return &programs[2208]
-	case "pzstd":
+	case "zstdmt":
 		return &programs[2209]
+	case "pzstd":
+		return &programs[2210]
 	}
 	return nil
 }
@@ -5949,20 +5951,21 @@ var programs = [...]Program{
 	{Name: "stubgen", Operands: Reads, Options: options955, Workdir: true, Special: "gcc"},
 	{Name: "mysql", Options: options956, Stdin: true},
 	{Name: "mariadb", Options: options956, Stdin: true},
-	{Name: "mysqldump", Operands: Unread, Options: options957},
-	{Name: "mariadb-dump", Operands: Unread, Options: options957},
-	{Name: "mysqladmin", Operands: Unread, Options: options957},
-	{Name: "mariadb-admin", Operands: Unread, Options: options957},
-	{Name: "mysqlcheck", Operands: Unread, Options: options957},
-	{Name: "mariadb-check", Operands: Unread, Options: options957},
-	{Name: "mysqlimport", Operands: Unread, Options: options957},
-	{Name: "mysqlshow", Operands: Unread, Options: options957},
-	{Name: "mariadb-show", Operands: Unread, Options: options957},
-	{Name: "mysqlpump", Operands: Unread, Options: options957},
-	{Name: "mysqlslap", Operands: Unread, Options: options957},
-	{Name: "mysqlbinlog", Operands: Unread, Options: options957},
-	{Name: "mysqld", Operands: Unread, Options: options957},
-	{Name: "mariadbd", Operands: Unread, Options: options957},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options957}},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options957}},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options957}},
 	{Name: "nc", Options: options958},
 	{Name: "netcat", Options: options958},
 	{Name: "ncat", Options: options958},
@@ -7133,6 +7136,22 @@ var options9 = []Option{
 	{Names: names{"--update"}},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--no-color"}},
+	{Names: names{"--no-show-upgraded"}},
+	{Names: names{"--ignore-hold"}},
+	{Names: names{"--list-cleanup"}},
+	{Names: names{"--mark-auto"}},
+	{Names: names{"--only-source"}},
+	{Names: names{"--diff-only"}},
+	{Names: names{"--dsc-only"}},
+	{Names: names{"--tar-only"}},
+	{Names: names{"--arch-only"}},
+	{Names: names{"--indep-only"}},
+	{Names: names{"--allow-insecure-repositories"}},
+	{Names: names{"--allow-releaseinfo-change"}},
+	{Names: names{"--show-progress"}},
+	{Names: names{"--with-source"}, Value: Required, Effect: EffLoad},
+	{Names: names{"-e"}, Value: Optional},
+	{Names: names{"--error-on"}, Value: Required},
 }
 
 var subs10 = []Program{
@@ -24212,6 +24231,31 @@ var options956 = []Option{
 	{Names: names{"-o", "--one-database"}},
 	{Names: names{"--show-warnings"}},
 	{Names: names{"--enable-cleartext-plugin"}},
+	{Names: names{"--abort-source-on-error"}},
+	{Names: names{"--auto-rehash"}},
+	{Names: names{"--auto-vertical-output"}},
+	{Names: names{"--character-sets-dir"}, Value: Required, Effect: EffRead},
+	{Names: names{"--column-type-info"}},
+	{Names: names{"--debug"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--debug-check"}},
+	{Names: names{"--disable-named-commands"}},
+	{Names: names{"--line-numbers"}},
+	{Names: names{"--max-allowed-packet"}, Value: Required},
+	{Names: names{"--max-join-size"}, Value: Required},
+	{Names: names{"--pipe"}},
+	{Names: names{"--print-defaults"}},
+	{Names: names{"--progress-reports"}},
+	{Names: names{"--reconnect"}},
+	{Names: names{"--secure-auth"}},
+	{Names: names{"--select-limit"}, Value: Required},
+	{Names: names{"--server-arg"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--sigint-ignore"}},
+	{Names: names{"--skip-auto-rehash"}},
+	{Names: names{"--ssl-capath"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-cipher"}, Value: Required},
+	{Names: names{"--ssl-crl"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-crlpath"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-verify-server-cert"}},
 }
 
 var options957 = []Option{
@@ -24245,6 +24289,104 @@ var options957 = []Option{
 	{Names: names{"-L", "--local"}, Effect: EffUnproven},
 	{Names: names{"--ssl-mode"}, Value: Required},
 	{Names: names{"--column-statistics"}, Value: Required},
+	{Names: names{"--character-sets-dir"}, Value: Required, Effect: EffRead},
+	{Names: names{"--compress"}},
+	{Names: names{"--connect-timeout"}, Value: Required},
+	{Names: names{"--count"}, Value: Required},
+	{Names: names{"--debug"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"--debug-check"}},
+	{Names: names{"--debug-info"}},
+	{Names: names{"--default-auth"}, Value: Required},
+	{Names: names{"--default-character-set"}, Value: Required},
+	{Names: names{"--no-defaults"}},
+	{Names: names{"--pipe"}},
+	{Names: names{"--print-defaults"}},
+	{Names: names{"--protocol"}, Value: Required},
+	{Names: names{"--relative"}},
+	{Names: names{"--shutdown-timeout"}, Value: Required},
+	{Names: names{"--silent"}},
+	{Names: names{"--sleep"}, Value: Required},
+	{Names: names{"--ssl"}},
+	{Names: names{"--ssl-ca"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-capath"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-cert"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-cipher"}, Value: Required},
+	{Names: names{"--ssl-key"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-crl"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-crlpath"}, Value: Required, Effect: EffRead},
+	{Names: names{"--ssl-verify-server-cert"}},
+	{Names: names{"--tls-version"}, Value: Required},
+	{Names: names{"--vertical"}},
+	{Names: names{"--wait"}, Value: Optional},
+	{Names: names{"--wait-for-all-slaves"}},
+	{Names: names{"--add-drop-database"}},
+	{Names: names{"--add-drop-table"}},
+	{Names: names{"--add-drop-trigger"}},
+	{Names: names{"--add-locks"}},
+	{Names: names{"--all-tablespaces"}},
+	{Names: names{"--allow-keywords"}},
+	{Names: names{"--apply-slave-statements"}},
+	{Names: names{"--comments"}},
+	{Names: names{"--compact"}},
+	{Names: names{"--compatible"}, Value: Required},
+	{Names: names{"--complete-insert"}},
+	{Names: names{"--copy-s3-tables"}},
+	{Names: names{"--create-options"}},
+	{Names: names{"--defaults-group-suffix"}, Value: Required},
+	{Names: names{"--delayed-insert"}},
+	{Names: names{"--delete-master-logs"}},
+	{Names: names{"--disable-keys"}},
+	{Names: names{"--dump-date"}},
+	{Names: names{"--dump-slave"}, Value: Optional},
+	{Names: names{"--extended-insert"}},
+	{Names: names{"--fields-terminated-by"}, Value: Required},
+	{Names: names{"--first-slave"}},
+	{Names: names{"--flush-logs"}},
+	{Names: names{"--flush-privileges"}},
+	{Names: names{"--gtid"}},
+	{Names: names{"--header"}},
+	{Names: names{"--hex-blob"}},
+	{Names: names{"--include-master-host-port"}},
+	{Names: names{"--insert-ignore"}},
+	{Names: names{"--lines-terminated-by"}, Value: Required},
+	{Names: names{"--lock-all-tables"}},
+	{Names: names{"--lock-tables"}},
+	{Names: names{"--log-queries"}},
+	{Names: names{"--master-data"}, Value: Optional},
+	{Names: names{"--max-allowed-packet"}, Value: Required},
+	{Names: names{"--max-statement-time"}, Value: Required},
+	{Names: names{"--net-buffer-length"}, Value: Required},
+	{Names: names{"--no-autocommit"}},
+	{Names: names{"--no-create-db"}},
+	{Names: names{"--no-set-names"}},
+	{Names: names{"--opt"}},
+	{Names: names{"--order-by-primary"}},
+	{Names: names{"--quote-names"}},
+	{Names: names{"--replace"}},
+	{Names: names{"--set-charset"}},
+	{Names: names{"--skip-add-drop-table"}},
+	{Names: names{"--skip-add-locks"}},
+	{Names: names{"--skip-comments"}},
+	{Names: names{"--skip-compact"}},
+	{Names: names{"--skip-disable-keys"}},
+	{Names: names{"--skip-extended-insert"}},
+	{Names: names{"--skip-opt"}},
+	{Names: names{"--skip-quick"}},
+	{Names: names{"--skip-quote-names"}},
+	{Names: names{"--skip-set-charset"}},
+	{Names: names{"--skip-triggers"}},
+	{Names: names{"--skip-tz-utc"}},
+	{Names: names{"--system"}, Value: Required},
+	{Names: names{"--tables"}},
+	{Names: names{"--tz-utc"}},
+	{Names: names{"--xml"}},
+	{Names: names{"--columns"}, Value: Required},
+	{Names: names{"--delete"}},
+	{Names: names{"--ignore"}},
+	{Names: names{"--ignore-foreign-keys"}},
+	{Names: names{"--ignore-lines"}, Value: Required},
+	{Names: names{"--low-priority"}},
+	{Names: names{"--use-threads"}, Value: Required},
 }
 
 var options958 = []Option{

@@ -11,7 +11,7 @@ var quirks = []struct {
 	pages map[string]string
 }{
 	{"stands for several names, is a cluster or an example, or is no option", map[string]string{
-		"ack": "--TYPE --noTYPE", "cut": "-M", "numfmt": "-M", "pr": "-COLUMN", "curl": "-ftps -all",
+		"ack": "--TYPE --noTYPE", "docker-network-create": "--cluster-store --cluster-store-opt --cluster-advertise", "cut": "-M", "numfmt": "-M", "pr": "-COLUMN", "curl": "-ftps -all",
 		"diff": "--GTYPE-group-format --LTYPE-line-format", "dpkg": "--assert- --validate- --force- --no-force- --refuse-",
 		"find": "-Olevel -n -newerXY", "xargs": "--show", "fzf": "-2", "git-config": "-HOST:PORT", "jq": "-Ldirectory", "lsof": "-i6",
 		"ssh-keygen": "-4w:+4w -1d:20110101 -1m:forever", "parallel": "-1 -2 -1000 -1220", "rg": "-uu -uuu --unrestricted",
@@ -21,9 +21,10 @@ var quirks = []struct {
 		"ack": "--ackrc", "strings": "-s --output-separator", "file": "--exclude-quiet", "git-am": "--patch-format",
 		"git-commit-graph": "--object-dir", "git-grep": "-e", "git-symbolic-ref": "-m", "git-clone": "--reference", "git-shortlog": "--format",
 		"less": "-D --shift --line-num-width --rscroll --status-col-width", "plocate": "-r --regexp",
-		"git-instaweb": "-d --httpd -m --module-path -p --port -b --browser",
-		"killall":      "-n --ns -o --older-than -s --signal -u --user -y --younger-than -Z --context",
-		"sshpass":      "-P", "systemctl": "-P", "tcpdump": "-E", "prlimit": "-p --pid",
+		"apt-get":   "-q --quiet -a --host-architecture -P --build-profiles -t --target-release --default-release -c --config-file -o --option",
+		"mysqldump": "--plugin-dir --default-auth", "mysqladmin": "--default-auth", "git-instaweb": "-d --httpd -m --module-path -p --port -b --browser",
+		"killall": "-n --ns -o --older-than -s --signal -u --user -y --younger-than -Z --context",
+		"sshpass": "-P", "systemctl": "-P", "tcpdump": "-E", "prlimit": "-p --pid",
 	}},
 	{"is one option of the subcommand expire and another one of show", map[string]string{"git-reflog": "-n"}},
 	{"may have a value, attached, in the program's source or in another version", map[string]string{
