@@ -27,6 +27,7 @@ var steps = []step{
 	{"vuln", vuln},
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
+	{"audit", audit},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -116,6 +117,19 @@ func race(r *runner) {
 		concurrent = []string{"./..."}
 	}
 	r.goTest(append([]string{"-race"}, concurrent...)...)
+}
+
+// audit changes, cuts and kills the record of decisions in every way, and times
+// it; the short forms are among the unit tests.
+func audit(r *runner) {
+	if !r.long {
+		r.printf("audit: every change, cut and kill in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
+	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
 }
 
 // differential gives generated command lines to real bash, dash and zsh and
