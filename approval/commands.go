@@ -121,9 +121,10 @@ func targets(p *permission.Part, depth int) bool {
 	return depth == 1 && slices.Contains(makers, last) || depth > 1 && slices.Contains(running, last)
 }
 
-// opens reports whether an entry, or a subcommand of it, runs what its words
-// say, so that a rule for its name allows everything. Of a program that the
-// catalogue does not know nothing says so.
+// opens reports whether a rule for an entry's name allows more than anyone has
+// in mind: it runs what its words say, or has subcommands, of which some only
+// read and others destroy. Of a program that the catalogue does not know nothing
+// says so.
 func opens(e *shell.Program) bool {
 	if e == nil {
 		return false
@@ -132,10 +133,7 @@ func opens(e *shell.Program) bool {
 	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs, shell.Script, shell.Code:
 		return true
 	}
-	if e.Stdin || e.Plugins || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name) {
-		return true
-	}
-	return slices.ContainsFunc(e.Subs, func(s shell.Program) bool { return opens(&s) })
+	return e.Stdin || e.Plugins || len(e.Subs) > 0 || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name)
 }
 
 // interpreter reports whether a program that the catalogue may not know is by
@@ -149,7 +147,7 @@ var interpreters = []string{
 	"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "tcsh", "csh", "rbash", "busybox", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh",
 	"python", "pypy", "ipython", "perl", "ruby", "irb", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "luajit", "tclsh", "wish", "expect",
 	"osascript", "rscript", "r", "julia", "ghci", "runghc", "java", "jshell", "scala", "groovy", "guile", "racket", "sbcl", "emacs", "vim", "vi", "nvim", "ed", "awk", "gawk", "mawk",
-	"sudo", "doas", "su", "env", "xargs", "parallel", "exec", "eval", "source", "nsenter", "chroot", "unshare", "ssh", "setsid", "script", "watch", "strace", "gdb",
+	"sudo", "doas", "su", "env", "xargs", "parallel", "exec", "eval", "source", "nsenter", "chroot", "unshare", "ssh", "setsid", "script", "watch", "strace", "gdb", "ldd", "cmake", "redis-cli",
 }
 
 // ruins reports whether a rule that leaves open what follows would let a
