@@ -56,7 +56,7 @@ func (h head) read() (position, error) {
 		err = errors.New("it is not one that we wrote")
 	}
 	if err != nil {
-		return position{}, fmt.Errorf("read the head of the record, %s: %w", h.path, err)
+		return position{}, fmt.Errorf("read the head of the record, %s: %w; verify the record without it, and take it away to go on", h.path, err)
 	}
 	return text.position, nil
 }
