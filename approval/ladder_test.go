@@ -289,3 +289,16 @@ func TestRuins(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkLadder(b *testing.B) {
+	for _, line := range []string{"git push origin main", "git status && npm test && echo it > out/a.txt"} {
+		r := evaluator(b, lists{allow: "Read"}).Request(using("Bash: " + line))
+		b.Run(line, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Ladder(&r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
