@@ -50,7 +50,8 @@ type Choice struct {
 	// Rungs are the sets of rules that may be kept, narrowest first; none for
 	// a choice that keeps nothing.
 	Rungs []Rung `json:"rungs,omitempty"`
-	// Keeps: the choice holds beyond this tool use.
+	// Keeps: the choice allows beyond this tool use. It is only offered where
+	// everything is shown.
 	Keeps bool `json:"keeps,omitempty"`
 }
 

@@ -238,10 +238,7 @@ func recoverable(t *testing.T, cmd, note string, width int) {
 	s := Source{Request: permission.Request{Use: permission.ToolUse{Tool: "Bash", Dir: "/d", Input: raw}}}
 	s.Choices = []Choice{{Key: "s", Name: "session", Keeps: true}}
 	if n := len(cmd); n > 3 {
-		s.Request.Decision = permission.Decision{Behavior: permission.Ask}
-		s.Trace = &permission.Trace{Decision: s.Request.Decision, Actions: []permission.TracedAction{
-			{Action: "run x", Pos: n / 3, End: n - 1, Steps: []permission.Step{{Layer: permission.LayerAskList, Behavior: permission.Ask}}},
-		}}
+		s.Request.Decision.Parts = []permission.Part{{Action: "run x", Pos: n / 3, End: n - 1, Behavior: permission.Ask}}
 	}
 	want := sum(map[string]string{"command": cmd, "note": note})
 	for _, all := range []bool{true, false} {

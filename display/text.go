@@ -156,7 +156,7 @@ func (p *page) action(a *Action) {
 		p.words("         ", why, plain)
 	}
 	if a.Why != "" && !strings.Contains(a.Reason, a.Why) {
-		p.words("         ", a.Risk+" risk: "+a.Why, plain)
+		p.words("         ", "risk "+a.Risk+": "+a.Why, plain)
 	}
 }
 
@@ -391,20 +391,26 @@ func (p *page) list(items []string) {
 	}
 }
 
-// keeps writes which rules the choices would keep, once if they are the same.
+// keeps writes which rules the choices would keep: once for those that allow,
+// and for those that deny in one line.
 func (p *page) keeps(choices []Choice) {
 	var names []string
 	var rungs []Rung
 	for _, c := range choices {
-		if len(c.Rungs) == 0 {
-			continue
+		if c.Keeps && len(c.Rungs) > 0 {
+			names = append(names, "["+c.Key+"]")
+			rungs = c.Rungs
 		}
-		names = append(names, "["+c.Key+"]")
-		rungs = c.Rungs
 	}
 	if len(names) > 0 {
 		p.words("  ", strings.Join(names, " and ")+" would keep:", plain)
 		p.rungs(rungs)
+	}
+	for _, c := range choices {
+		if !c.Keeps && len(c.Rungs) > 0 {
+			p.words("  ", "["+c.Key+"] would deny:", plain)
+			p.rungs(c.Rungs)
+		}
 	}
 }
 

@@ -23,46 +23,76 @@ type choice struct {
 	} `json:"options"`
 }
 
-// choices puts the agent's questions to the person; the answers go back with
+// answers puts the agent's questions to the person; the answers go back with
 // the questions.
-func (a *asker) choices(ctx context.Context, use permission.ToolUse) (permission.Answer, error) {
-	var input struct {
-		Questions []choice `json:"questions"`
-	}
-	if err := json.Unmarshal(use.Input, &input); err != nil || len(input.Questions) == 0 {
-		return permission.Answer{}, errors.New("the agent asked nothing that can be shown")
+func (q *question) answers(ctx context.Context) (permission.Answer, error) {
+	asked, err := choices(q.ask.Use.Input)
+	if err != nil {
+		return permission.Answer{}, err
 	}
 	answers := map[string]string{}
-	for i := range input.Questions {
-		q := &input.Questions[i]
-		text, err := a.choose(ctx, q)
+	for i := range asked {
+		text, err := q.choose(ctx, &asked[i])
 		if err != nil {
 			return permission.Answer{}, err
 		}
 		if text == "" {
 			return permission.Answer{Behavior: permission.Deny, Message: "The person did not want to answer."}, nil
 		}
-		answers[q.Question] = text
+		answers[asked[i].Question] = text
 	}
-	answered, err := withAnswers(use.Input, answers)
+	answered, err := withAnswers(q.ask.Use.Input, answers)
 	return permission.Answer{Behavior: permission.Allow, Input: answered}, err
 }
 
+// choices reads the questions of an input.
+func choices(input json.RawMessage) ([]choice, error) {
+	var asked struct {
+		Questions []choice `json:"questions"`
+	}
+	if err := json.Unmarshal(input, &asked); err != nil || len(asked.Questions) == 0 {
+		return nil, errors.New("the agent asked nothing that can be shown")
+	}
+	return asked.Questions, nil
+}
+
 // choose asks one question; "" is no answer.
-func (a *asker) choose(ctx context.Context, q *choice) (string, error) {
-	shown := q.text()
+func (q *question) choose(ctx context.Context, c *choice) (string, error) {
+	q.paint = func() { q.say(c.text() + c.help()) }
+	q.paint()
+	if err := q.seen(ctx); err != nil {
+		return "", err
+	}
 	for {
-		text, err := a.read(ctx, shown+q.help()+"  > ")
+		text, ok, err := q.line(ctx, prompt)
 		if err != nil {
 			return "", err
 		}
-		switch label, ok := q.pick(text); {
-		case text == "d" || text == "deny":
+		switch label, chosen := c.pick(text); {
+		case !ok, text == "d", text == "deny":
 			return "", nil
-		case ok:
+		case chosen:
 			return label, nil
 		}
-		shown = ""
+		q.say(c.help())
+	}
+}
+
+// seen waits until the person can have read what is asked.
+func (q *question) seen(ctx context.Context) error {
+	for {
+		p, err := q.keys.quiet(ctx)
+		switch {
+		case err != nil || p == nil:
+			return err
+		case p.Kind != 0:
+			err = q.stopped(p.Kind)
+		default:
+			err = q.noticed(p.notice)
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 

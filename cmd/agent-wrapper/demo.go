@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/display"
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -67,7 +69,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	}
 	events.note(policyText(c.spec))
 	options := &claude.Options{Prompt: "show what you can do", Start: script.Start(c.place.Workspace)}
-	outcome, err := c.run(ctx, options, record, events, a.demoPerson(noInput, events, screen))
+	outcome, err := c.run(ctx, options, record, events, a.demoPerson(noInput, events, screen, c))
 	if err == nil {
 		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
 		err = events.failed()
@@ -123,46 +125,61 @@ func policyText(s *policy.Spec) string {
 
 // demoPerson answers the demo's questions: the person at the terminal, else
 // somebody who always says the same.
-func (a *app) demoPerson(noInput bool, events *stream, s *screen) permission.Approver {
-	if person := a.approver(noInput, events, s); person != nil {
+func (a *app) demoPerson(noInput bool, events *stream, s *screen, c *compiled) permission.Approver {
+	if person := a.approver(noInput, events, s, c); person != nil {
 		return person
 	}
-	quiet := s
 	if events.json {
-		quiet = &screen{out: discard{}}
+		s = &screen{out: discard{}}
 	}
-	return newAsker(&mime{screen: quiet}, quiet)
+	return &mime{asker: newAsker(nil, s, c.desk())}
 }
 
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// mime plays a person: it types the answer that fits what was asked.
-type mime struct {
-	screen *screen
-	asked  string
-}
+// mime plays a person: the question is shown, and the answer that fits it.
+type mime struct{ *asker }
 
 // mimed are the answers to questions in which a text stands, first come first
 // served.
-var mimed = []struct{ about, answer string }{
-	{"command: rm -rf build\n", "o"},
-	{"command: git push", "w not before the review"},
-	{"", "d"},
+var mimed = []struct {
+	about, typed string
+	answer       permission.Answer
+}{
+	{"command: rm -rf build\n", "once", permission.Answer{Behavior: permission.Allow}},
+	{"command: git push", "deny with words\n  tell the agent: not before the review", permission.Answer{Behavior: permission.Deny, Message: "not before the review"}},
+	{"", "deny", permission.Answer{Behavior: permission.Deny}},
 }
 
-func (m *mime) expect(question string) <-chan string {
-	m.asked = question
-	return nil
-}
-
-func (m *mime) line(_ context.Context, _ <-chan string) (string, error) {
+// Approve gives the answer for the question.
+func (m *mime) Approve(_ context.Context, ask permission.Request) (permission.Answer, error) {
+	text, err := m.question(&ask)
+	if err != nil {
+		return permission.Answer{}, err
+	}
 	for _, x := range mimed {
-		if strings.Contains(m.asked, x.about) {
-			m.screen.ask(x.answer + "\n")
+		if strings.Contains(text, x.about) {
+			m.screen.ask(text + prompt + x.typed + "\n")
 			return x.answer, nil
 		}
 	}
-	return "", errGone
+	return permission.Answer{}, tty.ErrGone
+}
+
+// unbroken is how wide a line is where there is no terminal.
+const unbroken = 400
+
+// question is what a person would see.
+func (m *mime) question(ask *permission.Request) (string, error) {
+	if !ask.Decision.Question {
+		shown, o := m.shown(*ask, false), display.TextOptions{Width: unbroken}
+		return shown.Text(o) + shown.Menu(o), nil
+	}
+	asked, err := choices(ask.Use.Input)
+	if err != nil {
+		return "", err
+	}
+	return asked[0].text() + asked[0].help(), nil
 }

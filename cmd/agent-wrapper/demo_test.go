@@ -70,9 +70,9 @@ func TestDemoFollowsItsRules(t *testing.T) {
 	}{
 		{[]string{"--deny", "Bash(git:*)"}, "ALLOW  Bash  git status\n", "DENY   Bash  git status\n       deny-list: denied by rule Bash(git:*)"},
 		{[]string{"--allow", "Bash(npm install:*)"}, "DENY   Bash  npm install left-pad\n", "ALLOW  Bash  npm install left-pad\n       default: "},
-		{[]string{"--ask", "Edit(src/**)"}, "ALLOW  Edit  src/kettle.txt\n       mode: ", "? Edit\n    file_path: " + demoPlace + "/work/src/kettle.txt\n"},
+		{[]string{"--ask", "Edit(src/**)"}, "ALLOW  Edit  src/kettle.txt\n       mode: ", "? Edit\n  in " + demoPlace + "/work\n  file_path: " + demoPlace + "/work/src/kettle.txt\n"},
 		{[]string{"--mode", "plan"}, "ALLOW  Edit  src/kettle.txt\n", "DENY   Edit  src/kettle.txt\n       mode: plan mode"},
-		{[]string{"--session-allow", "Bash(git push:*)"}, "? Bash\n    command: git push origin main\n", "ALLOW  Bash  git push origin main\n       session-allow: "},
+		{[]string{"--session-allow", "Bash(git push:*)"}, "? Bash\n  in " + demoPlace + "/work\n  command: git push origin main\n", "ALLOW  Bash  git push origin main\n       session-allow: "},
 	}
 	plain := runDemo(t)
 	for _, tt := range tests {

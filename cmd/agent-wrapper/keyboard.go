@@ -1,77 +1,173 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
-	"strings"
-	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
 )
 
-// keyboard reads lines from a person. A line that ends while none is expected
-// is dropped, so that what was typed before a question was seen does not
-// answer it.
+// board is the terminal that a person types on, in their hands from Open to
+// Close.
+type board interface {
+	Open() error
+	Close()
+	Keys() <-chan []byte
+	Notices() <-chan tty.Notice
+	Size() (columns, lines int)
+	Dumb() bool
+	Retake()
+	Stop() error
+}
+
+// The times that a key must be alone for.
+const (
+	// grace is how long no key is pressed before one counts: what was typed
+	// before the question was there, or before it changed, does not answer it.
+	grace = 350 * time.Millisecond
+	// settle is how long no key follows one that counts: what comes in a burst
+	// was pasted.
+	settle = 60 * time.Millisecond
+)
+
+// keyboard is what a person does while a question is open.
 type keyboard struct {
-	mu       sync.Mutex
-	expected chan string // takes the next line; nil: none is expected
-	gone     chan struct{}
+	board   board
+	decoder tty.Decoder
+	held    tty.Notice // one that came while a key settled
 }
 
-// newKeyboard reads from in until it ends.
-func newKeyboard(in io.Reader) *keyboard {
-	k := &keyboard{gone: make(chan struct{})}
-	go k.read(bufio.NewReader(in))
-	return k
+var errInterrupted = errors.New("interrupted")
+
+// press is a key that counts, or a notice.
+type press struct {
+	tty.Key
+	notice tty.Notice
 }
 
-// errGone says that the person's terminal is closed.
-var errGone = errors.New("there is nobody to ask: the terminal is closed")
-
-// expect begins to wait for a line: the next that ends is the one.
-func (k *keyboard) expect(string) <-chan string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.expected = make(chan string, 1)
-	return k.expected
-}
-
-// line waits for the line that was expected.
-func (k *keyboard) line(ctx context.Context, expected <-chan string) (string, error) {
-	select {
-	case text := <-expected:
-		return text, nil
-	case <-ctx.Done():
-		k.give("")
-		return "", ctx.Err()
-	case <-k.gone:
-	}
-	select {
-	case text := <-expected: // the last before the end
-		return text, nil
-	default:
-		return "", errGone
-	}
-}
-
-// give hands a line to whoever expects one.
-func (k *keyboard) give(text string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.expected != nil {
-		k.expected <- text
-		k.expected = nil
-	}
-}
-
-// read ends with the input. An unfinished line is no answer.
-func (k *keyboard) read(in *bufio.Reader) {
-	defer close(k.gone)
+// decision waits for a key that was pressed alone: after the time of grace, and
+// with nothing behind it. armed is told when the next key counts, and when it
+// does not after all. ^C and ^Z count at any time.
+func (k *keyboard) decision(ctx context.Context, armed func(bool)) (press, error) {
 	for {
-		text, err := in.ReadString('\n')
-		if err != nil {
-			return
+		if p, err := k.quiet(ctx); err != nil || p != nil {
+			return deref(p), err
 		}
-		k.give(strings.TrimSpace(text))
+		armed(true)
+		keys, notice, err := k.chunk(ctx, nil)
+		if err != nil || notice != 0 {
+			return press{notice: notice}, err
+		}
+		alone, more := k.settled(ctx)
+		if stop := stops(append(keys, more...)); stop != 0 {
+			return press{Key: tty.Key{Kind: stop}}, nil
+		}
+		if key, begun := k.flushed(alone); begun {
+			keys = append(keys, key)
+		}
+		if alone && len(keys) == 1 {
+			return press{Key: keys[0]}, nil
+		}
+		armed(false)
 	}
+}
+
+func deref(p *press) press {
+	if p == nil {
+		return press{}
+	}
+	return *p
+}
+
+// quiet waits until no key was pressed for the time of grace. What comes
+// meanwhile is dropped, but for what stops the question.
+func (k *keyboard) quiet(ctx context.Context) (*press, error) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for {
+		keys, notice, err := k.chunk(ctx, timer.C)
+		stop := stops(keys)
+		switch {
+		case errors.Is(err, errQuiet):
+			k.decoder.Flush()
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case notice != 0:
+			return &press{notice: notice}, nil
+		case stop != 0:
+			return &press{Key: tty.Key{Kind: stop}}, nil
+		}
+		timer.Reset(grace)
+	}
+}
+
+// flushed ends a sequence that began and did not go on.
+func (k *keyboard) flushed(alone bool) (tty.Key, bool) {
+	if !alone {
+		return tty.Key{}, false
+	}
+	return k.decoder.Flush()
+}
+
+// stops is the kind of the key that stops the question, 0 if none does.
+func stops(keys []tty.Key) tty.Kind {
+	for _, key := range keys {
+		if key.Kind == tty.Interrupt || key.Kind == tty.Suspend {
+			return key.Kind
+		}
+	}
+	return 0
+}
+
+// settled waits a moment and reports whether nothing came meanwhile.
+func (k *keyboard) settled(ctx context.Context) (alone bool, more []tty.Key) {
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	more, notice, err := k.chunk(ctx, timer.C)
+	k.held = notice
+	return errors.Is(err, errQuiet), more
+}
+
+// errQuiet says that nothing came in a time.
+var errQuiet = errors.New("nothing came")
+
+// chunk waits for what comes next: keys, or a notice; until limit, which may be
+// nil.
+func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key, tty.Notice, error) {
+	if err := ctx.Err(); err != nil { // it goes before a key that came as well
+		return nil, 0, err
+	}
+	if notice := k.held; notice != 0 {
+		k.held = 0
+		return nil, notice, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case <-limit:
+		return nil, 0, errQuiet
+	case notice := <-k.board.Notices():
+		return nil, notice, nil
+	case data, open := <-k.board.Keys():
+		if !open {
+			return nil, 0, tty.ErrGone
+		}
+		return k.decoder.Feed(data), 0, nil
+	}
+}
+
+// typed waits for keys of a text; a burst is a text too.
+func (k *keyboard) typed(ctx context.Context) ([]tty.Key, tty.Notice, error) {
+	keys, notice, err := k.chunk(ctx, nil)
+	if err != nil || notice != 0 || !k.decoder.Pending() {
+		return keys, notice, err
+	}
+	alone, more := k.settled(ctx)
+	keys = append(keys, more...)
+	if key, begun := k.flushed(alone); begun {
+		keys = append(keys, key)
+	}
+	return keys, 0, nil
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // pretend is a stand-in for the agent CLI: it speaks the same protocol, wants
-// the tool uses that the prompt lists, one JSON object {"tool","input"} a
-// line, and "runs" a tool by saying so.
+// the tool uses that the prompt lists, one JSON object a line (see wish), and
+// "runs" a tool by saying so. Any other line it says.
 func pretend() {
 	p := &pretender{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
 	settings := ""
@@ -82,15 +82,12 @@ func account(kind, settings string) object {
 func (p *pretender) work(prompt string) {
 	p.out.Encode(object{"type": "system", "subtype": "init", "session_id": "pretend-1", "claude_code_version": "2.1.329", "permissionMode": "default"})
 	for _, line := range strings.Split(strings.TrimSpace(prompt), "\n") {
-		var use struct {
-			Tool  string
-			Input json.RawMessage
-		}
-		if json.Unmarshal([]byte(line), &use) != nil {
-			p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "text", "text": line}}}})
+		var w wish
+		if json.Unmarshal([]byte(line), &w) != nil {
+			p.say(line)
 			continue
 		}
-		p.want(use.Tool, use.Input)
+		p.want(&w)
 	}
 	p.out.Encode(object{"type": "result", "subtype": "success", "result": "done", "session_id": "pretend-1"})
 	for {
@@ -98,21 +95,107 @@ func (p *pretender) work(prompt string) {
 	}
 }
 
-// want asks about one tool use and tells what came of it.
-func (p *pretender) want(tool string, input json.RawMessage) {
-	p.n++
-	id := fmt.Sprintf("toolu_%d", p.n)
+// wish is a tool use, and what happens around it.
+type wish struct {
+	Tool  string
+	Input json.RawMessage
+	Agent string // the subagent
+	// Gate is a named pipe: the agent waits for whoever writes to it, before it
+	// wants the tool use, or with one of the next before it does that.
+	Gate   string
+	Say    string // while it waits for the answer
+	Cancel bool   // it does not want the answer any more
+	Die    bool   // it dies while it waits
+	// Beside are tool uses that are wanted at the same time.
+	Beside []wish
+	// Type is what the agent tries to type on our terminal.
+	Type string
+}
+
+// wait waits at a gate.
+func wait(gate string) {
+	if gate != "" {
+		os.ReadFile(gate)
+	}
+}
+
+func (p *pretender) say(text string) {
+	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "text", "text": text}}}})
+}
+
+// want asks about a tool use, and those beside it, and tells what came of them.
+func (p *pretender) want(w *wish) {
+	later := w.Say != "" || w.Cancel || w.Die
+	if !later {
+		wait(w.Gate)
+	}
+	all := append([]wish{*w}, w.Beside...)
+	ids := make([]string, len(all))
+	for i := range all {
+		p.n++
+		ids[i] = fmt.Sprintf("toolu_%d", p.n)
+		p.begins(ids[i], &all[i])
+	}
+	if w.Type != "" {
+		p.types(w.Type)
+	}
+	if later {
+		wait(w.Gate)
+	}
+	switch {
+	case w.Say != "":
+		p.say(w.Say)
+	case w.Die:
+		os.Exit(9)
+	case w.Cancel:
+		p.out.Encode(object{"type": "control_cancel_request", "request_id": "ask-" + ids[0]})
+		p.tell(ids[0], w, nil)
+		return
+	}
+	answers := map[string]object{}
+	for range all {
+		id, answer := p.answer()
+		answers[strings.TrimPrefix(id, "ask-")] = answer
+	}
+	for i := range all {
+		p.tell(ids[i], &all[i], answers[ids[i]])
+	}
+}
+
+// begins announces a tool use and asks about it.
+func (p *pretender) begins(id string, w *wish) {
 	dir, _ := os.Getwd()
-	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "tool_use", "id": id, "name": tool, "input": input}}}})
+	p.out.Encode(object{"type": "assistant", "message": object{"role": "assistant", "content": []object{{"type": "tool_use", "id": id, "name": w.Tool, "input": w.Input}}}})
 	p.ask("hook-"+id, object{"subtype": "hook_callback", "callback_id": "decide", "tool_use_id": id, "input": object{
-		"hook_event_name": "PreToolUse", "cwd": dir, "tool_name": tool, "tool_input": input, "tool_use_id": id,
+		"hook_event_name": "PreToolUse", "cwd": dir, "tool_name": w.Tool, "tool_input": w.Input, "tool_use_id": id, "agent_id": w.Agent,
 	}})
-	answer := p.ask("ask-"+id, object{"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": id})
+	for {
+		if asked, _ := p.answer(); asked == "hook-"+id {
+			break
+		}
+	}
+	p.ask("ask-"+id, object{"subtype": "can_use_tool", "tool_name": w.Tool, "input": w.Input, "tool_use_id": id, "agent_id": w.Agent})
+}
+
+// types tries to type on the terminal that the program asks on.
+func (p *pretender) types(text string) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		p.say("no terminal: " + err.Error())
+		return
+	}
+	defer tty.Close()
+	typeOn(tty, text)
+	p.say("there is a terminal")
+}
+
+// tell says what came of a tool use.
+func (p *pretender) tell(id string, w *wish, answer object) {
 	allowed := answer["behavior"] == "allow"
 	text, decision := fmt.Sprint(answer["message"]), object{"decision": "reject", "source": "user_reject"}
 	if allowed {
 		updated, _ := json.Marshal(answer["updatedInput"])
-		text, decision = tool+" ran with "+string(updated), object{"decision": "accept", "source": "user_temporary"}
+		text, decision = w.Tool+" ran with "+string(updated), object{"decision": "accept", "source": "user_temporary"}
 	}
 	p.out.Encode(object{
 		"type":             "user",
@@ -121,15 +204,19 @@ func (p *pretender) want(tool string, input json.RawMessage) {
 	})
 }
 
-// ask sends a request and waits for its answer.
-func (p *pretender) ask(id string, request object) object {
+// ask sends a request.
+func (p *pretender) ask(id string, request object) {
 	p.out.Encode(object{"type": "control_request", "request_id": id, "request": request})
+}
+
+// answer waits for the answer to a request.
+func (p *pretender) answer() (id string, answer object) {
 	for {
 		o := p.read()
-		response, ok := o["response"].(object)
-		if ok && response["request_id"] == id {
-			answer, _ := response["response"].(object)
-			return answer
+		if response, ok := o["response"].(object); ok {
+			id, _ = response["request_id"].(string)
+			answer, _ = response["response"].(object)
+			return id, answer
 		}
 	}
 }

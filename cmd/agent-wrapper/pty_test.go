@@ -1,23 +1,34 @@
+//go:build linux
+
 package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // terminal is the program on a pseudo-terminal.
 type terminal struct {
-	t   *testing.T
-	tty *os.File
-	cmd *exec.Cmd
+	t    *testing.T
+	pty  *os.File
+	ctl  *os.File // the same, for its settings
+	name string   // of the terminal: /dev/pts/4
+	cmd  *exec.Cmd
+	home string
 
 	mu   sync.Mutex
 	more chan struct{} // something was written
@@ -36,25 +47,52 @@ func onTerminal(t *testing.T, uses []string, flags ...string) *terminal {
 // started runs the program on a new terminal.
 func started(t *testing.T, home string, args ...string) *terminal {
 	t.Helper()
-	cmd := exec.Command("agent-wrapper", args...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "TERM=dumb", "XDG_STATE_HOME=")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
+	return startedBy(t, home, "xterm", exec.Command("agent-wrapper", args...))
+}
+
+func startedBy(t *testing.T, home, kind string, cmd *exec.Cmd) *terminal {
+	t.Helper()
+	cmd.Env = append(os.Environ(), append([]string{"HOME=" + home, "TERM=" + kind, "NO_COLOR=1", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "VISUAL="}, cmd.Env...)...)
+	master, slave, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, tty: tty, cmd: cmd, more: make(chan struct{}, 1)}
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 500, Cols: 200}); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	x := &terminal{t: t, ctl: master, name: slave.Name(), cmd: cmd, home: home, more: make(chan struct{}, 1)}
+	slave.Close()
+	fd, err := unix.Dup(int(master.Fd()))
+	if err == nil {
+		err = unix.SetNonblock(fd, true) // so that closing it ends a read
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.pty = os.NewFile(uintptr(fd), master.Name())
 	go x.read()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		tty.Close()
+		x.hangUp()
 	})
 	return x
+}
+
+// hangUp closes the terminal.
+func (x *terminal) hangUp() {
+	x.ctl.Close()
+	x.pty.Close()
 }
 
 func (x *terminal) read() {
 	buf := make([]byte, 4096)
 	for {
-		n, err := x.tty.Read(buf)
+		n, err := x.pty.Read(buf)
 		x.mu.Lock()
 		x.text.Write(buf[:n])
 		x.mu.Unlock()
@@ -69,14 +107,19 @@ func (x *terminal) read() {
 	}
 }
 
+// screen is all that was written so far.
+func (x *terminal) screen() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return strings.ReplaceAll(x.text.String(), "\r\n", "\n")
+}
+
 // wait waits until the terminal shows text, behind what was waited for before.
 func (x *terminal) wait(text string) {
 	x.t.Helper()
 	limit := time.After(30 * time.Second)
 	for {
-		x.mu.Lock()
-		shown := x.text.String()
-		x.mu.Unlock()
+		shown := x.screen()
 		if i := strings.Index(shown[x.seen:], text); i >= 0 {
 			x.seen += i + len(text)
 			return
@@ -92,11 +135,20 @@ func (x *terminal) wait(text string) {
 	}
 }
 
-// say types a line at the prompt.
-func (x *terminal) say(line string) {
+// types types bytes that come at once.
+func (x *terminal) types(text string) {
 	x.t.Helper()
-	x.wait("\n  > ")
-	fmt.Fprintln(x.tty, line)
+	if _, err := x.pty.WriteString(text); err != nil {
+		x.t.Error(err)
+	}
+}
+
+// press types a key once a key counts: the program shows that, also when a key
+// counts again after one that did not.
+func (x *terminal) press(key string) {
+	x.t.Helper()
+	x.wait(prompt)
+	x.types(key)
 }
 
 // end waits for the end and returns the exit code and all that was shown.
@@ -105,46 +157,153 @@ func (x *terminal) end() (int, string) {
 	for range x.more {
 	}
 	x.cmd.Wait()
-	return x.cmd.ProcessState.ExitCode(), strings.ReplaceAll(x.text.String(), "\r\n", "\n")
+	return x.cmd.ProcessState.ExitCode(), x.screen()
 }
 
-func bash(command string) string {
-	return fmt.Sprintf(`{"tool":"Bash","input":{"command":%q}}`, command)
+// sequence is what moves the cursor and switches the terminal.
+var sequence = regexp.MustCompile("\x1b\\[[?0-9]*[a-zA-Z]")
+
+var decisionRow = regexp.MustCompile(`(?m)^(ALLOW|DENY ) {2}([A-Za-z]+) {2}(.*)\n`)
+
+// decided waits for the end and checks the decisions that reached the agent:
+// those that the evaluator gave, and what the agent then ran.
+func (x *terminal) decided(want ...string) string {
+	x.t.Helper()
+	code, shown := x.end()
+	shown = sequence.ReplaceAllString(shown, "")
+	var got []string
+	ran := 0
+	for _, m := range decisionRow.FindAllStringSubmatch(shown, -1) {
+		got = append(got, strings.TrimSpace(m[1])+" "+m[3])
+		if m[1] == "ALLOW" {
+			ran++
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" || code != 0 {
+		x.t.Errorf("exit code %d, decisions (-want +got):\n%s\n%s", code, d, shown)
+	}
+	if n := strings.Count(shown, "ran with"); n != ran {
+		x.t.Errorf("%d tool uses were allowed and %d ran:\n%s", ran, n, shown)
+	}
+	return shown
 }
 
-// "On a terminal an ask is answered by a plain prompt (once / session / deny /
-// deny with words; session adds the exact rule of each unapproved part)".
+// modes are the terminal's settings.
+func (x *terminal) modes() unix.Termios {
+	x.t.Helper()
+	tty, err := os.OpenFile(x.name, os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer tty.Close()
+	modes, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return *modes
+}
+
+func bash(command string) string { return tool("Bash", map[string]any{"command": command}) }
+
+func tool(name string, input map[string]any, more ...string) string {
+	data, _ := json.Marshal(input)
+	return fmt.Sprintf(`{"tool":%q,"input":%s%s}`, name, data, strings.Join(more, ""))
+}
+
+// gate is a named pipe that the pretend agent waits at.
+func gate(t *testing.T) (path string, open func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, func() {
+		t.Helper()
+		if err := os.WriteFile(path, nil, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// pushes are rules under which only pushes are asked about.
+var pushes = []string{"--allow", "Bash", "--ask", "Bash(git push:*)"}
+
+// Once, session, deny and words, and what each leads to.
 func TestPromptOnTerminal(t *testing.T) {
 	install := bash("npm install left-pad")
 	x := onTerminal(t, []string{install, install, install, bash("npm install other"), bash("git push"), install},
 		"--allow", "Bash", "--ask", "Bash(npm install:*),Bash(git push:*)")
-	x.say("o")
+	x.press("o")
 	x.wait("ALLOW  Bash  npm install left-pad")
-	x.say("y") // no answer
-	x.say("s")
+	x.press("y") // no answer
+	x.press("s")
+	x.answerLadder()
 	x.wait("ALLOW  Bash  npm install left-pad") // asked: person
 	x.wait("ALLOW  Bash  npm install left-pad") // by the session's rule
 	x.wait("session-allow")
-	x.say("d")
+	x.press("d")
 	x.wait("DENY   Bash  npm install other")
-	x.say("w not on a Friday")
-	x.wait("DENY   Bash  git push")
+	x.press("w")
+	x.wait("tell the agent: ")
+	x.types("not on a Friday")
+	x.wait("not on a Friday")
+	x.types("\r")
 	x.wait("| not on a Friday")
-	x.wait("ALLOW  Bash  npm install left-pad")
+	shown := x.decided("ALLOW npm install left-pad", "ALLOW npm install left-pad", "ALLOW npm install left-pad", "DENY npm install other", "DENY git push", "ALLOW npm install left-pad")
+	if n := strings.Count(shown, "? Bash"); n != 4 {
+		t.Errorf("%d questions:\n%s", n, shown)
+	}
+}
+
+// A deny for the session holds for the session.
+func TestDenyForSessionOnTerminal(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push"), bash("git push"), bash("git push -f")}, pushes...)
+	x.wait("[n] would deny:\n    1  Bash(git push)")
+	x.press("n")
+	x.answerLadder()
+	x.wait("session-deny")
+	x.press("d")
+	x.decided("DENY git push", "DENY git push", "DENY git push -f")
+}
+
+// "Why" shows the trace of the decision, as explain prints it.
+func TestWhyOnTerminal(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, pushes...)
+	x.press("?")
+	x.wait("1. run git push  [risk")
+	x.wait("> ask-list       ask")
+	x.press("d")
+	x.decided("DENY git push")
+}
+
+// View shows all of a long input, and only then it can be kept.
+func TestViewOnTerminal(t *testing.T) {
+	long := strings.Repeat("echo a\n", 300) + "git push"
+	x := onTerminal(t, []string{bash(long), bash("git push")}, pushes...)
+	x.wait("more bytes in")
+	x.wait("not offered, because not everything is shown: session")
+	x.press("s")
+	x.press("v")
+	x.wait("[s] would keep:")
+	x.press("s")
+	x.answerLadder()
+	x.wait("session-allow")
 	code, shown := x.end()
-	if code != 0 || strings.Count(shown, "? Bash") != 4 {
-		t.Errorf("exit code %d, %d questions:\n%s", code, strings.Count(shown, "? Bash"), shown)
+	if code != 0 || strings.Count(shown, "ran with") != 2 {
+		t.Errorf("exit code %d\n%s", code, shown)
 	}
 }
 
 // A terminal that closes is a denial.
 func TestTerminalCloses(t *testing.T) {
-	x := onTerminal(t, []string{bash("git push")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--audit", t.TempDir()+"/a.jsonl")
-	x.wait("\n  > ")
-	x.tty.Write([]byte{4}) // end of input
-	x.wait("DENY   Bash  git push")
-	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") {
-		t.Errorf("exit code %d:\n%s", code, shown)
+	audit := t.TempDir() + "/a.jsonl"
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--audit", audit)...)
+	x.wait(prompt)
+	x.hangUp()
+	x.cmd.Wait()
+	record, _ := os.ReadFile(audit)
+	if !strings.Contains(string(record), `"behavior":"deny"`) || strings.Contains(string(record), `"behavior":"allow"`) {
+		t.Errorf("%s", record)
 	}
 }
 
@@ -153,8 +312,11 @@ func TestQuestionOnTerminal(t *testing.T) {
 	x := onTerminal(t, []string{`{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}],"multiSelect":false}]}}`},
 		"--allow", "Read")
 	x.wait("? Which colour?")
+	x.types("1\r") // it has only just come
 	x.wait("2. Blue - cold")
-	x.say("2")
+	x.press("2")
+	x.wait("> 2")
+	x.types("\r")
 	x.wait(`"answers":{"Which colour?":"Blue"}`)
 	if code, shown := x.end(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, shown)
@@ -163,25 +325,55 @@ func TestQuestionOnTerminal(t *testing.T) {
 
 // With --no-input nobody is asked, on a terminal too.
 func TestNoInputOnTerminal(t *testing.T) {
-	x := onTerminal(t, []string{bash("git push")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--no-input")
-	x.wait("DENY   Bash  git push")
-	if code, shown := x.end(); code != 0 || strings.Contains(shown, "? Bash") {
-		t.Errorf("exit code %d:\n%s", code, shown)
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--no-input")...)
+	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
+		t.Errorf("somebody was asked:\n%s", shown)
 	}
 }
 
-// An interrupt at a question denies it, and the program ends.
+// An interrupt at a question denies it, and the program ends with the terminal
+// as it was.
 func TestInterruptAtPrompt(t *testing.T) {
-	audit := t.TempDir() + "/a.jsonl"
-	x := onTerminal(t, []string{bash("git push"), bash("git status")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--audit", audit)
-	x.wait("\n  > ")
-	x.tty.Write([]byte{3})
-	x.wait("no longer asked")
-	x.wait("the run was interrupted")
-	code, shown := x.end()
-	record, _ := os.ReadFile(audit)
-	if code != 1 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
-		t.Errorf("exit code %d:\n%s\n%s", code, shown, record)
+	for _, where := range []string{"", "w"} {
+		audit := t.TempDir() + "/a.jsonl"
+		x := onTerminal(t, []string{bash("git push"), bash("git status")}, append(pushes, "--audit", audit)...)
+		was := x.modes()
+		x.press(where)
+		if where != "" {
+			x.wait("tell the agent: ")
+		}
+		if x.modes() == was {
+			t.Error("the terminal is not raw")
+		}
+		x.types("\x03")
+		x.wait("no longer asked")
+		x.wait("the run was interrupted")
+		if now := x.modes(); now != was {
+			t.Errorf("the terminal is %+v, and was %+v", now, was)
+		}
+		code, shown := x.end()
+		record, _ := os.ReadFile(audit)
+		if code != 1 || strings.Contains(shown, "ran with") || strings.Contains(string(record), `"behavior":"allow"`) {
+			t.Errorf("exit code %d:\n%s\n%s", code, shown, record)
+		}
+		if !strings.Contains(shown, "\x1b[?2004h") || !strings.HasSuffix(strings.Split(shown, "no longer asked")[1], "\n") || strings.Count(shown, "\x1b[?2004l") != strings.Count(shown, "\x1b[?2004h") {
+			t.Errorf("the marks around pasted text stay on:\n%q", shown)
+		}
+	}
+}
+
+// A signal that ends the program gives the terminal back first.
+func TestSignalAtPrompt(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
+		x := onTerminal(t, []string{bash("git push")}, pushes...)
+		was := x.modes()
+		x.wait(prompt)
+		x.cmd.Process.Signal(sig)
+		x.wait("\x1b[?2004l")
+		code, shown := x.end()
+		if now := x.modes(); now != was || code == 0 || strings.Contains(shown, "ran with") {
+			t.Errorf("%v: exit code %d, the terminal is %+v, and was %+v", sig, code, now, was)
+		}
 	}
 }
 
@@ -189,11 +381,16 @@ func TestInterruptAtPrompt(t *testing.T) {
 func TestDemoOnTerminal(t *testing.T) {
 	x := started(t, t.TempDir(), "demo")
 	x.wait("command: rm -rf build")
-	x.say("d keep it")
+	x.press("w")
+	x.wait("tell the agent: ")
+	x.types("keep it")
+	x.wait("keep it")
+	x.types("\r")
 	x.wait("DENY   Bash  rm -rf build")
 	x.wait("| keep it")
-	x.say("d")
-	x.say("s")
+	x.press("d")
+	x.press("s")
+	x.answerLadder()
 	x.wait("ALLOW  Bash  git push origin main")
 	if code, shown := x.end(); code != 0 || !strings.Contains(shown, "12 tool uses: 5 allowed, 7 denied") {
 		t.Errorf("exit code %d:\n%s", code, shown)
@@ -202,12 +399,365 @@ func TestDemoOnTerminal(t *testing.T) {
 
 // With JSON lines on standard output, the question goes to standard error.
 func TestPromptBesideJSONL(t *testing.T) {
-	x := onTerminal(t, []string{bash("git push")}, "--allow", "Bash", "--ask", "Bash(git push:*)", "--output", "jsonl")
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--output", "jsonl")...)
 	x.wait(`{"type":"approval_required"`)
 	x.wait("? Bash")
-	x.say("o")
+	x.press("o")
 	x.wait(`"behavior":"allow"`)
 	if code, shown := x.end(); code != 0 || !strings.Contains(shown, `"by":"person"`) {
 		t.Errorf("exit code %d:\n%s", code, shown)
+	}
+}
+
+// The tests below are bugs that real approval prompts had; the numbers are
+// those of the table in docs/run.md.
+
+// Bug 1: a click that brought the window back answered the question.
+func TestBug01FocusAndMouse(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, pushes...)
+	x.press("\x1b[I")
+	for _, event := range []string{"\x1b[O", "\x1b[I", "\x1b[Mooo", "\x1b[M o!", "\x1b[<0;10;5M", "\x1b[<0;10;5m", "\x1b[200~o\x1b[201~", "okay", "o\r", "\x1bo", "\x1bOo"} {
+		x.press(event)
+	}
+	x.press("d")
+	x.decided("DENY git push")
+}
+
+// Bug 2: a key that was meant for something else answered. What was typed
+// before the question came does not count, nor what is typed just after it.
+func TestBug02TypedAhead(t *testing.T) {
+	path, open := gate(t)
+	x := onTerminal(t, []string{"I begin.", tool("Bash", map[string]any{"command": "git push"}, `,"gate":"`+path+`"`), bash("git push 2")}, pushes...)
+	x.wait("I begin.")
+	x.types("o\no") // nothing is asked yet
+	open()
+	x.wait("? Bash")
+	x.types("o")
+	x.wait("[o] once")
+	x.types("o")
+	x.press("d")
+	x.wait("DENY   Bash  git push\n")
+	x.types("o") // before the next
+	x.wait("? Bash")
+	x.types("o")
+	x.press("d")
+	x.decided("DENY git push", "DENY git push 2")
+}
+
+// Bug 3: Shift+Tab in the field for words allowed everything.
+func TestBug03KeysInField(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push"), bash("git push")}, pushes...)
+	x.press("w")
+	x.wait("tell the agent: ")
+	for _, key := range []string{"o", "s", "a", "\x1b[Z", "\t", "\x1b[200~yes\ryes\x1b[201~", "\x1b[I", "!"} {
+		x.types(key)
+	}
+	x.wait("osayes yes!")
+	x.types("\r")
+	x.wait("| osayes yes!")
+	x.press("d")
+	x.decided("DENY git push", "DENY git push")
+}
+
+// Bug 4: an arrow and Enter took the choice that had been there before. There
+// are no choices to walk through, and Enter is none.
+func TestBug04ArrowsAndEnter(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, pushes...)
+	x.press("\x1b[B")
+	for _, key := range []string{"\r", "\x1b[A\r", "\n", " ", "\x1b[B\x1b[B\r"} {
+		x.press(key)
+	}
+	x.press("d")
+	x.decided("DENY git push")
+}
+
+// Bug 5: a question that was withdrawn took its answer along to the next one.
+// Bug 14: a key was used twice.
+func TestBug05Withdrawn(t *testing.T) {
+	path, open := gate(t)
+	x := onTerminal(t, []string{
+		tool("Bash", map[string]any{"command": "git push 1"}, `,"cancel":true,"gate":"`+path+`"`),
+		bash("git push 2"), bash("git push 3"),
+	}, pushes...)
+	x.wait("git push 1")
+	x.wait(prompt)
+	open()
+	x.wait("no longer asked about Bash: ")
+	x.types("o") // meant for the first
+	x.wait("? Bash")
+	x.wait("git push 2")
+	x.types("o")
+	x.press("o")
+	x.wait("ALLOW  Bash  git push 2")
+	x.press("d") // it would have been allowed by the same key
+	x.decided("DENY git push 1", "ALLOW git push 2", "DENY git push 3")
+}
+
+// Bug 6: what was shown and what was granted differed.
+func TestBug06GrantIsWhatIsShown(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push origin a"), bash("git push origin a"), bash("git push origin ab"), bash("git push origin a b"), bash("git push -f origin a")}, pushes...)
+	x.wait("1  Bash(git push origin a) ")
+	x.press("s")
+	x.answerLadder()
+	x.press("d")
+	x.press("d")
+	x.press("d")
+	x.decided("ALLOW git push origin a", "ALLOW git push origin a", "DENY git push origin ab", "DENY git push origin a b", "DENY git push -f origin a")
+}
+
+// answerLadder takes the first rung, if there are several.
+func (x *terminal) answerLadder() {
+	x.t.Helper()
+	x.wait("for this session\n")
+	limit := time.After(30 * time.Second)
+	for {
+		rest := x.screen()[x.seen:]
+		switch {
+		case strings.Contains(rest, prompt):
+			x.press("1")
+			return
+		case strings.Contains(rest, "ALLOW  "), strings.Contains(rest, "DENY   "):
+			return
+		}
+		select {
+		case <-x.more:
+		case <-limit:
+			x.t.Fatalf("nothing comes of the choice:\n%s", rest)
+		}
+	}
+}
+
+// Bugs 7 and 8: tabs and characters that do not show hid a part of the command.
+func TestBug07HiddenText(t *testing.T) {
+	hidden := "git push\x1b[2K\r\u202E\u200B" + strings.Repeat(" ", 300) + "; git push\t\t--force “; git push”"
+	x := onTerminal(t, []string{bash(hidden), tool("Task", map[string]any{"prompt": "a\x1b[1Ab", "subagent_type": "x\u202Ey"})},
+		"--allow", "Bash", "--ask", "Bash(git push:*),Task")
+	x.wait("command: git push<U+001B>[2K<U+000D><U+202E><U+200B><U+0020 x300>; git push⇥   ⇥   --force <U+201C>; git push<U+201D>\n")
+	x.press("d")
+	x.wait("subagent_type: x<U+202E>y\n")
+	x.press("d")
+	code, shown := x.end()
+	for _, bad := range []string{"\x1b[2K", "\x1b[1A", "\u202E", "\u200B"} {
+		if strings.Contains(shown, bad) {
+			t.Errorf("the terminal was sent %q", bad)
+		}
+	}
+	if code != 0 || strings.Count(shown, "DENY ") != 2 || strings.Contains(shown, "ran with") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
+// Bug 9: hiding secrets hid the command. The question hides nothing: whoever
+// is asked sees what will run.
+func TestBug09NothingIsMasked(t *testing.T) {
+	command := "git push https://user:ghp_0123456789abcdefghijABCDEFGHIJ012345@host.example/x && echo AWS_SECRET_ACCESS_KEY=x > out"
+	x := onTerminal(t, []string{bash(command)}, pushes...)
+	x.wait("command: " + command + "\n")
+	x.press("d")
+	if code, shown := x.end(); code != 0 || strings.Contains(shown, "ran with") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
+// Bug 10: who came later saw no question. When the program was stopped and
+// goes on, and when the window changes, the question is shown again.
+func TestBug10ShownAgain(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push origin main")}, pushes...)
+	x.wait(prompt)
+	if err := pty.Setsize(x.ctl, &pty.Winsize{Rows: 500, Cols: 40}); err != nil {
+		t.Fatal(err)
+	}
+	x.wait("? Bash")
+	x.types("o") // it has only just changed
+	x.wait(prompt)
+	x.cmd.Process.Signal(syscall.SIGCONT)
+	x.wait("command: git push origin main")
+	x.press("d")
+	x.decided("DENY git push origin main")
+}
+
+// ^Z stops the program and gives the terminal back; when it goes on the
+// question stands again, and a key that was typed meanwhile is lost.
+func TestSuspend(t *testing.T) {
+	home := t.TempDir()
+	args := append([]string{"agent-wrapper", "run", "--prompt", bash("git push origin main"), "--agent-command", "pretend-agent", "--cwd", home}, pushes...)
+	x := startedBy(t, home, "xterm", exec.Command("pretend-shell", args...))
+	was := x.modes()
+	x.press("\x1a")
+	x.wait("[stopped]")
+	if now := x.modes(); now != was {
+		t.Errorf("the terminal is %+v, and was %+v", now, was)
+	}
+	x.types("o\r")
+	x.wait("[goes on]")
+	x.wait("command: git push origin main")
+	x.press("d")
+	x.wait("[ended 0]")
+	if now := x.modes(); now != was {
+		t.Errorf("the terminal is %+v, and was %+v", now, was)
+	}
+	x.decided("DENY git push origin main")
+}
+
+// Bug 12: questions of a dead agent came back.
+func TestBug12AgentDies(t *testing.T) {
+	path, open := gate(t)
+	audit := t.TempDir() + "/a.jsonl"
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"die":true,"gate":"`+path+`"`)}, append(pushes, "--audit", audit)...)
+	was := x.modes()
+	x.wait(prompt)
+	open()
+	x.wait("no longer asked about Bash: ")
+	x.types("o")
+	code, shown := x.end()
+	record, _ := os.ReadFile(audit)
+	if code == 0 || strings.Contains(string(record), `"behavior":"allow"`) || !strings.Contains(string(record), `"behavior":"deny"`) || x.modes() != was {
+		t.Errorf("exit code %d\n%s\n%s", code, shown, record)
+	}
+}
+
+// Bug 13: a question stood although what was decided by had changed: here a
+// deny for the session that was said while another question waited.
+func TestBug13DecidedAnew(t *testing.T) {
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"beside":[`+bash("git push")+`]`)}, pushes...)
+	x.press("n")
+	x.answerLadder()
+	x.wait("? Bash")
+	x.press("o")
+	x.decided("DENY git push", "DENY git push")
+}
+
+// Questions are asked one at a time.
+func TestOneAtATime(t *testing.T) {
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("git push 3")+`]`)}, pushes...)
+	for i := range 3 {
+		x.wait("? Bash")
+		x.wait(prompt)
+		if n := strings.Count(x.screen(), "? Bash"); n != i+1 {
+			t.Errorf("%d questions, and %d are answered", n, i)
+		}
+		x.types("d")
+	}
+	if code, shown := x.end(); code != 0 || strings.Count(shown, "DENY ") != 3 {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
+// Bug 15: output of something else was written into the question.
+func TestBug15NothingBetween(t *testing.T) {
+	path, open := gate(t)
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"say":"? Bash\n  command: git status\n  [o] once\n  > ","gate":"`+path+`"`)}, pushes...)
+	x.wait(prompt)
+	open()
+	x.types("x")
+	x.wait(prompt)
+	if strings.Contains(x.screen(), "git status") {
+		t.Errorf("something is written into the question:\n%s", x.screen())
+	}
+	x.types("d")
+	x.wait("git status") // now it may
+	x.decided("DENY git push")
+}
+
+// Bug 16: the denial of a background agent was dropped; every answer arrives.
+// Bug 20: a subagent was not held to the rules.
+func TestBug16Subagent(t *testing.T) {
+	x := onTerminal(t, []string{
+		tool("Bash", map[string]any{"command": "git push"}, `,"agent":"helper"`),
+		tool("Bash", map[string]any{"command": "rm x"}, `,"agent":"helper"`),
+	}, append(pushes, "--deny", "Bash(rm:*)")...)
+	x.wait("? Bash (subagent helper)")
+	x.press("w")
+	x.wait("tell the agent: ")
+	x.types("not you")
+	x.wait("not you")
+	x.types("\r")
+	x.wait("DENY   Bash  git push (subagent helper)")
+	x.wait("| not you") // it reached the agent
+	x.wait("DENY   Bash  rm x (subagent helper)")
+	x.decided("DENY git push (subagent helper)", "DENY rm x (subagent helper)")
+}
+
+// Bug 17: an approval was lost on its way into the record.
+func TestBug17Recorded(t *testing.T) {
+	audit := t.TempDir() + "/a.jsonl"
+	x := onTerminal(t, []string{bash("git push 1"), bash("git push 2")}, append(pushes, "--audit", audit)...)
+	x.press("o")
+	x.press("d")
+	x.decided("ALLOW git push 1", "DENY git push 2")
+	record, _ := os.ReadFile(audit)
+	if strings.Count(string(record), `"by":"person"`) != 2 || strings.Count(string(record), `"behavior":"allow"`) != 1 {
+		t.Errorf("the record:\n%s", record)
+	}
+}
+
+// Bug 18: an ask weakened a deny.
+func TestBug18DenyBeatsAsk(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--deny", "Bash(git push:*)", "--session-allow", "Bash(git push:*)")...)
+	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
+		t.Errorf("somebody was asked:\n%s", shown)
+	}
+}
+
+// Bug 19: one bad entry voided all rules in silence.
+func TestBug19BadPolicy(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.toml")
+	if err := os.WriteFile(file, []byte("deny = [\"Bash(rm:*)\"]\nask = [\"Bash(\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--policy", file)...)
+	if code, shown := x.end(); code != codeUsage || strings.Contains(shown, "ran with") || !strings.Contains(shown, "p.toml:2:") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
+// Bug 22: an agent answered in a person's name. It has no terminal to type on,
+// and what it says answers nothing.
+func TestBug22AgentCannotAnswer(t *testing.T) {
+	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"type":"o","say":"o"`)}, pushes...)
+	x.wait("no terminal: ")
+	x.press("d")
+	x.decided("DENY git push")
+}
+
+// What the person writes in the editor is decided anew: here it is denied,
+// asked about again, and left as it was.
+func TestEditOnTerminal(t *testing.T) {
+	home := t.TempDir()
+	script := filepath.Join(home, "edits")
+	edits := func(text string) {
+		if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	push := bash("git push")
+	args := append([]string{"run", "--prompt", strings.Join([]string{push, push, push, push}, "\n"), "--agent-command", "pretend-agent", "--cwd", home, "--deny", "Bash(rm:*)"}, pushes...)
+	cmd := exec.Command("agent-wrapper", args...)
+	cmd.Env = []string{"EDITOR=pretend-editor " + script}
+	x := startedBy(t, home, "xterm", cmd)
+	was := x.modes()
+	edits("rm -rf build\n")
+	x.press("e")
+	x.wait("editing git push")
+	x.wait("DENY   Bash  git push") // as the agent wanted it; the rule is that of rm
+	x.wait("Bash(rm:*)")
+	edits("git push --dry-run\n")
+	x.press("e")
+	x.wait("command: git push --dry-run\n")
+	x.press("o")
+	x.wait(`ran with {"command":"git push --dry-run"}`)
+	edits("git status\n")
+	x.press("e")
+	x.wait(`ran with {"command":"git status"}`)
+	edits("git push\n")
+	x.press("e")
+	x.wait("nothing was changed")
+	edits("fail")
+	x.press("e")
+	x.wait("nothing was edited: pretend-editor: exit status 3")
+	x.press("d")
+	code, shown := x.end()
+	if now := x.modes(); now != was || code != 0 || strings.Count(shown, "ran with") != 2 || !strings.Contains(shown, "mode 600 in 700") {
+		t.Errorf("exit code %d\n%s", code, shown)
 	}
 }

@@ -93,7 +93,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		options.Log = log
 		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
 	}
-	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen))
+	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen, c))
 	if err == nil {
 		err = events.failed()
 	}
@@ -198,20 +198,6 @@ func (f *runFlags) checkBypass(mode modes.Mode) error {
 		return usage("mode bypassPermissions allows whatever no deny or ask rule names: add --dangerously-skip-permissions if that is meant")
 	case mode != modes.BypassPermissions && f.bypass:
 		return usage("--dangerously-skip-permissions does nothing by itself: add --mode bypassPermissions, or leave it out")
-	}
-	return nil
-}
-
-// approver is the person at the terminal, or nil if there is none.
-func (a *app) approver(noInput bool, events *stream, s *screen) permission.Approver {
-	if noInput || !isTerminal(a.in) {
-		return nil
-	}
-	if !events.json && isTerminal(a.out) {
-		return newAsker(newKeyboard(a.in), s)
-	}
-	if isTerminal(a.err) {
-		return newAsker(newKeyboard(a.in), &screen{out: a.err})
 	}
 	return nil
 }

@@ -13,8 +13,10 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"agent-wrapper": main,
-		"pretend-agent": pretend,
+		"agent-wrapper":  main,
+		"pretend-agent":  pretend,
+		"pretend-shell":  pretendShell,
+		"pretend-editor": pretendEditor,
 	})
 }
 

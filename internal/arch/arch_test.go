@@ -69,8 +69,8 @@ var fences = map[string][]string{
 	"golang.org/x/text/width":      {"display"},
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
-	"golang.org/x/term":            {"cmd/agent-wrapper", "terminal", "wrapper/claude"},
-	"golang.org/x/sys/unix":        {"wrapper/claude", "terminal"},
+	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "wrapper/claude"},
+	"golang.org/x/sys/unix":        {"wrapper/claude", "internal/tty", "terminal"},
 	"github.com/creack/pty":        {"terminal"},
 }
 
@@ -330,7 +330,8 @@ var verdicts = map[string][]string{
 var mayName = map[string]string{
 	"approval/approval.go":         "what a person said, for the evaluator",
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
-	"cmd/agent-wrapper/prompt.go":  "a person's answer",
+	"cmd/agent-wrapper/offers.go":  "a person's answer",
+	"cmd/agent-wrapper/demo.go":    "the answer of somebody who always says the same",
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
 	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",
 	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",

@@ -1,0 +1,189 @@
+// Package tty is a person's terminal while a question is put to them: keys one
+// by one, none of what was typed before, and the terminal as it was afterwards.
+package tty
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Kind is what a key is.
+type Kind uint8
+
+// The kinds of keys.
+const (
+	Rune Kind = iota + 1 // a character that shows, or a space
+	Enter
+	Backspace
+	EraseWord // ^W
+	EraseLine // ^U
+	Escape    // the key itself, with nothing behind it
+	Interrupt // ^C
+	Suspend   // ^Z
+	Paste     // a text that was pasted, with the marks that say so
+	Other     // all else: arrows, focus, mouse, function keys, answers of the terminal
+)
+
+// Key is one thing that came from the keyboard.
+type Key struct {
+	Kind Kind
+	Rune rune
+	Text string // of a paste
+}
+
+// Decoder makes keys of bytes as they come. A sequence may come in pieces.
+type Decoder struct{ rest []byte }
+
+// maxRest bounds what is kept of a sequence that does not end.
+const maxRest = 1 << 20
+
+// Feed returns the keys that data ends.
+func (d *Decoder) Feed(data []byte) []Key {
+	d.rest = append(d.rest, data...)
+	var keys []Key
+	for len(d.rest) > 0 {
+		key, n := next(d.rest)
+		if n == 0 && len(d.rest) <= maxRest {
+			break
+		}
+		if n == 0 {
+			key, n = Key{Kind: Other}, len(d.rest)
+		}
+		keys = append(keys, key)
+		d.rest = d.rest[n:]
+	}
+	return keys
+}
+
+// Pending reports whether a sequence has begun and not ended.
+func (d *Decoder) Pending() bool { return len(d.rest) > 0 }
+
+// Flush ends a sequence after which nothing came: Escape if it was that key,
+// else Other. ok is false if nothing was begun.
+func (d *Decoder) Flush() (key Key, ok bool) {
+	if len(d.rest) == 0 {
+		return Key{}, false
+	}
+	key = Key{Kind: Other}
+	if len(d.rest) == 1 && d.rest[0] == esc {
+		key.Kind = Escape
+	}
+	d.rest = nil
+	return key, true
+}
+
+const (
+	esc = 0x1b
+	bel = 0x07
+)
+
+// next returns the key that data begins with and its length, 0 if data ends
+// before the key does.
+func next(data []byte) (Key, int) {
+	if data[0] == esc {
+		return escaped(data)
+	}
+	switch data[0] {
+	case '\r', '\n':
+		return Key{Kind: Enter}, 1
+	case 0x7f, 0x08:
+		return Key{Kind: Backspace}, 1
+	case 0x17:
+		return Key{Kind: EraseWord}, 1
+	case 0x15:
+		return Key{Kind: EraseLine}, 1
+	case 0x03:
+		return Key{Kind: Interrupt}, 1
+	case 0x1a:
+		return Key{Kind: Suspend}, 1
+	}
+	if !utf8.FullRune(data) {
+		return Key{}, 0
+	}
+	r, n := utf8.DecodeRune(data)
+	if r == utf8.RuneError || !unicode.IsPrint(r) {
+		return Key{Kind: Other}, n
+	}
+	return Key{Kind: Rune, Rune: r}, n
+}
+
+// escaped is what begins with an escape character.
+func escaped(data []byte) (Key, int) {
+	if len(data) < 2 {
+		return Key{}, 0
+	}
+	switch data[1] {
+	case '[':
+		return control(data)
+	case 'O', 'N': // one character more
+		return Key{Kind: Other}, whole(data, 3)
+	case ']', 'P', '_', '^', 'X':
+		return str(data)
+	case esc: // two times the key, or the key and a sequence
+		return Key{Kind: Other}, 1
+	}
+	if !utf8.FullRune(data[1:]) {
+		return Key{}, 0
+	}
+	_, n := utf8.DecodeRune(data[1:])
+	return Key{Kind: Other}, 1 + n // with Alt
+}
+
+// whole is n if data is as long, else 0.
+func whole(data []byte, n int) int {
+	if len(data) < n {
+		return 0
+	}
+	return n
+}
+
+// Where a pasted text begins and ends.
+var (
+	pasteBegins = []byte("\x1b[200~")
+	pasteEnds   = []byte("\x1b[201~")
+)
+
+// control is a control sequence: ESC [, parameters, a final byte.
+func control(data []byte) (Key, int) {
+	at := 2
+	for at < len(data) && 0x20 <= data[at] && data[at] <= 0x3f {
+		at++
+	}
+	switch {
+	case at == len(data):
+		return Key{}, 0
+	case data[at] == '[' && at == 2: // a function key of the Linux console
+		return Key{Kind: Other}, whole(data, 4)
+	case data[at] == 'M' && at == 2: // the mouse: three bytes of any value
+		return Key{Kind: Other}, whole(data, 6)
+	case data[at] < 0x40 || data[at] > 0x7e: // broken off
+		return Key{Kind: Other}, at
+	}
+	if !bytes.Equal(data[:at+1], pasteBegins) {
+		return Key{Kind: Other}, at + 1
+	}
+	text := data[at+1:]
+	end := bytes.Index(text, pasteEnds)
+	if end < 0 {
+		return Key{}, 0
+	}
+	return Key{Kind: Paste, Text: string(text[:end])}, at + 1 + end + len(pasteEnds)
+}
+
+// str is a string sequence, as a terminal answers with: it ends with BEL or
+// with ESC \.
+func str(data []byte) (Key, int) {
+	for at := 2; at < len(data); at++ {
+		switch {
+		case data[at] == bel:
+			return Key{Kind: Other}, at + 1
+		case data[at] == esc && at+1 < len(data):
+			if data[at+1] == '\\' {
+				return Key{Kind: Other}, at + 2
+			}
+			return Key{Kind: Other}, at // broken off
+		}
+	}
+	return Key{}, 0
+}

@@ -1,0 +1,173 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package tty
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// CanLend: the terminal can be handed to another program and taken back.
+const CanLend = true
+
+// reader reads a terminal until it is told to end, and takes no byte more.
+type reader struct {
+	wake *os.File      // closing it ends the reading
+	quit chan struct{} // closed before that
+	done chan struct{} // closed when it has ended
+}
+
+func (r *reader) begin(in *os.File, chunks chan<- []byte) error {
+	end, wake, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	r.wake, r.quit, r.done = wake, quit, done
+	go func() {
+		defer close(done)
+		defer end.Close()
+		read(int(in.Fd()), int(end.Fd()), chunks, quit)
+	}()
+	return nil
+}
+
+// end ends the reading and waits for it.
+func (r *reader) end() {
+	if r.wake == nil {
+		return
+	}
+	close(r.quit)
+	r.wake.Close()
+	<-r.done
+	r.wake = nil
+}
+
+// read hands on what comes from in until wake can be read.
+func read(in, wake int, chunks chan<- []byte, quit <-chan struct{}) {
+	buf := make([]byte, 4096)
+	for ready(in, wake) {
+		n, err := unix.Read(in, buf)
+		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
+			continue
+		}
+		if err != nil || n <= 0 {
+			close(chunks)
+			return
+		}
+		select {
+		case chunks <- append([]byte(nil), buf[:n]...):
+		case <-quit:
+			return
+		}
+	}
+}
+
+// ready waits until in can be read; false if wake can.
+func ready(in, wake int) bool {
+	for {
+		var set unix.FdSet
+		set.Set(in)
+		set.Set(wake)
+		_, err := unix.Select(max(in, wake)+1, &set, nil, nil, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return true // reading says what is wrong
+		case set.IsSet(wake):
+			return false
+		case set.IsSet(in):
+			return true
+		}
+	}
+}
+
+// signals are those that change the terminal or take it away.
+type signals struct {
+	news chan os.Signal
+	done chan struct{}
+}
+
+// watched has no SIGTSTP: once it was watched, the runtime no longer lets it
+// stop the program.
+var watched = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGQUIT}
+
+func (s *signals) begin(t *Terminal) {
+	news, done := make(chan os.Signal, 8), make(chan struct{})
+	s.news, s.done = news, done
+	signal.Notify(news, watched...)
+	go func() {
+		defer close(done)
+		for sig := range news {
+			t.signalled(sig)
+		}
+	}()
+}
+
+func (s *signals) end() {
+	if s.news == nil {
+		return
+	}
+	signal.Stop(s.news)
+	close(s.news)
+	<-s.done
+	s.news = nil
+}
+
+// signalled handles one signal. What would end the program at once gives the
+// terminal back first.
+func (t *Terminal) signalled(sig os.Signal) {
+	switch sig {
+	case syscall.SIGWINCH:
+		t.tell(Resized)
+	case syscall.SIGCONT:
+		t.tell(Resumed)
+	case syscall.SIGQUIT:
+		t.restore()
+		signal.Reset(syscall.SIGQUIT)
+		_ = unix.Kill(unix.Getpid(), unix.SIGQUIT) // to itself: it cannot fail
+	}
+}
+
+// tell passes a notice on; if nobody takes them, one more says nothing new.
+func (t *Terminal) tell(n Notice) {
+	select {
+	case t.notices <- n:
+	default:
+	}
+}
+
+// Retake makes an open terminal raw again after somebody else, a shell, has
+// had it.
+func (t *Terminal) Retake() {
+	if t.was == nil {
+		return
+	}
+	_, _ = term.MakeRaw(int(t.in.Fd())) // reading tells if it is gone
+	flush(t.in)
+}
+
+// stopTime is how long the program waits for its own stop: nothing stops it
+// where no shell could let it go on.
+const stopTime = 200 * time.Millisecond
+
+// Stop gives the terminal back, stops the program and all of its process group
+// as ^Z does, and takes the terminal again when it goes on.
+func (t *Terminal) Stop() error {
+	t.Close()
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, syscall.SIGCONT)
+	defer signal.Stop(goesOn)
+	_ = unix.Kill(0, unix.SIGTSTP) // to its own group: it cannot fail
+	select {
+	case <-goesOn:
+	case <-time.After(stopTime):
+	}
+	return t.Open()
+}
