@@ -10,23 +10,39 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-type dialect = shell.Dialect
+// liner masks command lines, and keeps the last one.
+type liner struct {
+	dialect  shell.Dialect
+	in, out  string
+	n        int
+	sameLine bool // out would do the same as in
+}
+
+func (m *liner) mask(line string) (string, int) {
+	if m.in != line || line == "" {
+		m.in = line
+		m.out, m.n, m.sameLine = maskLine(line, m.dialect)
+	}
+	return m.out, m.n
+}
 
 // maskLine hides the secrets in a command line. What a shell would do stays to
 // be seen: where hiding whole quoted values changes more of what the line would
-// do than the words that hold them, only parts of words are hidden.
-func maskLine(line string, d dialect) (string, int) {
-	masked, n := mask.Command(line)
+// do than the words that hold them, only parts of words are hidden; same tells
+// whether it would still do the same.
+func maskLine(line string, d shell.Dialect) (masked string, n int, same bool) {
+	masked, n = mask.Command(line)
 	if n == 0 || sameDeeds(line, masked, d) {
-		return masked, n
+		return masked, n, true
 	}
-	return mask.Words(line)
+	masked, n = mask.Words(line)
+	return masked, n, sameDeeds(line, masked, d)
 }
 
 // sameDeeds reports whether two lines would do the same, but for the text of
 // arguments: as many actions, each of the same kind, with as many words, the
 // same program and the same path.
-func sameDeeds(a, b string, d dialect) bool {
+func sameDeeds(a, b string, d shell.Dialect) bool {
 	x, y := shell.Analyze(a, shell.Options{Dialect: d}), shell.Analyze(b, shell.Options{Dialect: d})
 	return (x.Failed == "") == (y.Failed == "") && x.Failed == "" &&
 		slices.EqualFunc(x.Actions, y.Actions, func(a, b shell.Action) bool { return sameDeed(x, &a, &b) })
@@ -55,15 +71,15 @@ const (
 
 // actions names what the shell's line of the input would do; more is how many
 // actions are left out. Other tools have none but themselves.
-func (e *Entry) actions(use permission.ToolUse, input json.RawMessage) (names []string, more int) {
+func (e *Entry) actions(use permission.ToolUse, input json.RawMessage, m *liner) (names []string, more int) {
 	var in struct {
 		Command string `json:"command"`
 	}
 	if use.Tool != "Bash" && use.Tool != "Monitor" || json.Unmarshal(input, &in) != nil || in.Command == "" {
 		return nil, 0
 	}
-	line, n := maskLine(in.Command, use.Dialect) // counted with the input
-	if n > 0 && !sameDeeds(in.Command, line, use.Dialect) {
+	line, _ := m.mask(in.Command) // counted with the input
+	if !m.sameLine {
 		line = in.Command // what is run, read or written is no secret
 	}
 	facts := shell.Analyze(line, shell.Options{Dir: use.Dir, Dialect: use.Dialect})

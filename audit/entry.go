@@ -81,13 +81,14 @@ func decision(r permission.Record) *Entry {
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
 	}
 	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
-	e.Input, e.Digest = e.keep(e.masked(use.Input, use.Dialect))
+	m := &liner{dialect: use.Dialect}
+	e.Input, e.Digest = e.keep(e.masked(use.Input, m))
 	final := use.Input
 	if after := r.Result.UpdatedInput; len(after) > 0 && !bytes.Equal(use.Input, after) {
 		final = after
-		e.Updated, _ = e.keep(e.masked(after, use.Dialect))
+		e.Updated, _ = e.keep(e.masked(after, m))
 	}
-	e.Actions, e.More = e.actions(use, final)
+	e.Actions, e.More = e.actions(use, final, m)
 	return e
 }
 
@@ -116,8 +117,8 @@ func start(text string) string {
 }
 
 // masked is an input with its secrets hidden.
-func (e *Entry) masked(input json.RawMessage, d dialect) json.RawMessage {
-	out, n := mask.JSON(asJSON(input), func(line string) (string, int) { return maskLine(line, d) })
+func (e *Entry) masked(input json.RawMessage, m *liner) json.RawMessage {
+	out, n := mask.JSON(asJSON(input), m.mask)
 	e.Masked += n
 	return out
 }

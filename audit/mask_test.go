@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -83,7 +84,7 @@ func plantedLine(t *rapid.T) (line, want, secret string) {
 func TestPlanted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line, want, secret := plantedLine(t)
-		got, n := maskLine(line, shell.Bash)
+		got, n, _ := maskLine(line, shell.Bash)
 		if got != want || n != 1 {
 			t.Fatalf("%d in %q\n got %q\nwant %q", n, line, got, want)
 		}
@@ -154,7 +155,7 @@ func FuzzMaskLine(f *testing.F) {
 		if len(line) > 2000 || !utf8.ValidString(line) {
 			return
 		}
-		masked, n := maskLine(line, shell.Bash)
+		masked, n, _ := maskLine(line, shell.Bash)
 		if n == 0 && masked != line {
 			t.Fatalf("%q became %q, and nothing is said to be masked", line, masked)
 		}
@@ -228,5 +229,22 @@ func TestLong(t *testing.T) {
 	}
 	if a.Cut != 2*maxInput+15 || a.Digest == b.Digest || string(a.Input) != string(b.Input) || !strings.HasSuffix(a.Reason, "…") {
 		t.Errorf("%d %.100s %.100s", a.Cut, a.Input, a.Digest)
+	}
+}
+
+// TestNamedDeed: what stands where a secret does and is itself run, read or
+// written is named by the actions; and a quote that only seems to open a value
+// hides no command.
+func TestNamedDeed(t *testing.T) {
+	for line, want := range map[string]string{
+		"TOKEN=etc/x9; cat $TOKEN":                                  "read /w/etc/x9",
+		"alias pass=lsof; PASSWORD=wc; $PASSWORD -l a":              "run wc -l a",
+		"cat <<E\nit's\nE\necho 'password='; touch /srv/a; echo ''": "write /srv/a",
+		"mysql -psecretZ9 shop > /srv/dump":                         "write /srv/dump",
+	} {
+		e := decision(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}})
+		if !slices.Contains(e.Actions, want) {
+			t.Errorf("%q: %q, want %q", line, e.Actions, want)
+		}
 	}
 }
