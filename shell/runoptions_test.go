@@ -64,3 +64,49 @@ func runsZapper(f *Facts) bool {
 	}
 	return false
 }
+
+// TestPathOptions: every option whose value is written needs cover for the path,
+// and one whose value is obeyed, sent or read beside the purpose needs cover
+// outside the workspace, in each spelling.
+func TestPathOptions(t *testing.T) {
+	kinds := map[Effect]Kind{
+		EffWrite: Write, EffOutput: Write, EffBelow: Write, EffLoad: Read, EffPairs: Read, EffRead: Read, EffSend: Read,
+	}
+	checked := 0
+	walkPrograms(func(name string, p *Program) {
+		for o := range p.All {
+			kind, ok := kinds[o.Effect]
+			if !ok {
+				continue
+			}
+			for _, n := range o.Names {
+				if p.option(n) != o {
+					continue // another list has the name before this one
+				}
+				for _, option := range optionSpellings(p, o, n, "/tmp/zapper") {
+					checked++
+					line := name + " " + option
+					if !touchesZapper(analyze(line), kind) {
+						t.Errorf("%s: no cover is needed for the path:\n%s", line, dump(analyze(line)))
+					}
+				}
+			}
+		}
+	})
+	if checked < 1000 {
+		t.Errorf("only %d lines", checked)
+	}
+}
+
+func touchesZapper(f *Facts, kind Kind) bool {
+	for i := range f.Actions {
+		a := &f.Actions[i]
+		if a.Kind == Opaque && a.May&MayRun != 0 {
+			return true
+		}
+		if a.Kind == kind && a.Need != NeedNone && strings.HasPrefix(a.Path.Text, "/tmp/zapper") {
+			return true
+		}
+	}
+	return false
+}
