@@ -186,27 +186,84 @@ func (w *walker) command(cmd syntax.Command, s *scope) outcome {
 	return same(s)
 }
 
+// binary walks a chain of commands. Chains nest to the left, as deep as they are
+// long, and are gone through in a loop: recursion would copy a stack of their
+// length again and again.
 func (w *walker) binary(c *syntax.BinaryCmd, s *scope) outcome {
-	switch c.Op {
-	case syntax.AndStmt:
-		x := w.stmt(c.X, s)
+	var few [8]*syntax.BinaryCmd
+	chain := few[:0]
+	from, to := w.from, w.to
+	for st := (*syntax.Stmt)(nil); c != nil; c = chained(st) {
+		if st != nil {
+			w.at(st)
+		}
+		if c.Op == syntax.PipeAll {
+			w.bashOnly("|&")
+		}
+		chain = append(chain, c)
+		st = c.X
+	}
+	last := len(chain) - 1
+	out := w.stmt(chain[last].X, s)
+	var names []Word // what the left side of the pipe prints
+	for i := last; i >= 0; i-- {
+		c = chain[i]
+		w.from, w.to = from, to
+		if i > 0 {
+			w.at(chain[i-1].X)
+		}
+		switch {
+		case c.Op == syntax.AndStmt || c.Op == syntax.OrStmt:
+			out = w.right(c, out, s)
+			continue
+		case i == last || chain[i+1].Op != syntax.Pipe:
+			names = w.namesFrom(c.X, s, false)
+		case !narrows(chain[i+1].Y):
+			names = w.namesFrom(chain[i+1].Y, s, false)
+		}
+		w.piped(c, names, s)
+		out = same(s)
+	}
+	return out
+}
+
+// chained returns the command of a statement that is nothing but the left side
+// of a chain, nil for any other.
+func chained(st *syntax.Stmt) *syntax.BinaryCmd {
+	if len(st.Redirs) > 0 || st.Background || st.Coprocess || st.Disown || st.Negated {
+		return nil
+	}
+	c, _ := st.Cmd.(*syntax.BinaryCmd)
+	return c
+}
+
+// at makes a statement of the line itself the place of what is found next.
+func (w *walker) at(st *syntax.Stmt) {
+	if w.unit.outer == nil {
+		w.from, w.to = int(st.Pos().Offset()), int(st.End().Offset())
+	}
+}
+
+// right walks the right side of && or ||.
+func (w *walker) right(c *syntax.BinaryCmd, x outcome, s *scope) outcome {
+	if c.Op == syntax.AndStmt {
 		y := w.stmt(c.Y, reached(x.ok, s))
 		return outcome{ok: y.ok, fail: join(x.fail, y.fail)}
-	case syntax.OrStmt:
-		x := w.stmt(c.X, s)
-		y := w.stmt(c.Y, reached(x.fail, s))
-		return outcome{ok: join(x.ok, y.ok), fail: y.fail}
 	}
-	if c.Op == syntax.PipeAll {
-		w.bashOnly("|&")
-	}
-	w.stmt(c.X, s)
+	y := w.stmt(c.Y, reached(x.fail, s))
+	return outcome{ok: join(x.ok, y.ok), fail: y.fail}
+}
+
+// piped walks the right side of a pipe.
+func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
 	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
 		// Behind a pipe bash takes time for an ordinary command.
 		w.odd("time behind a pipe is not the keyword", "put time before the pipeline")
 	}
-	w.stmt(c.Y, s.with(func(n *scope) { n.names = w.namesFrom(c.X, s, false) }))
-	return same(s)
+	if names != nil || s.names != nil {
+		s = s.with(func(n *scope) { n.names = names })
+	}
+	w.stmt(c.Y, s)
 }
 
 // reached replaces the state of a place that is not reached.
