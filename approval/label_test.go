@@ -217,7 +217,7 @@ func (c *compared) part(t *testing.T, r *permission.Request, p *permission.Part)
 	t.Helper()
 	steps, _ := climb(r, p)
 	for _, s := range steps {
-		if c.rules[s.rule]++; c.rules[s.rule] > 2 {
+		if c.rules[s.rule]++; c.rules[s.rule] > 1 {
 			continue
 		}
 		switch p.Kind {
@@ -320,8 +320,8 @@ func TestLabels(t *testing.T) {
 // caused the ask, the next time; and no rung holds a rule that it may not.
 func TestRungsAnswer(t *testing.T) {
 	rungs := 0
-	for _, use := range everyUse(t) {
-		for _, l := range policies {
+	for i, use := range everyUse(t) {
+		for _, l := range []lists{policies[i%4], policies[(i+1)%4]} {
 			r := evaluator(t, l).Request(use)
 			all, _ := Ladder(&r)
 			for _, rung := range all {

@@ -248,6 +248,24 @@ func TestDenials(t *testing.T) {
 	}
 }
 
+// "However it is written": a denial sees the same command in other spellings,
+// and leaves others alone.
+func TestDenialsSeeThroughSpelling(t *testing.T) {
+	v := evaluator(t, lists{ask: "Bash(rm:*); Bash(git:*)"})
+	r := v.Request(using("Bash: rm -rf build"))
+	if err := v.Session.Deny(Denials(&r)[0].Rules[0]); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]bool{
+		"rm -fr build": true, "/bin/rm -r -f build": true, "rm --recursive --force build": true, "ls && rm -rf build": true, `r\m -rf 'build'`: true,
+		"rm -rf other": false, "rm notes.txt": false, "git push": false,
+	} {
+		if d := v.Request(using("Bash: " + line)).Decision; (d.Layer == permission.LayerSessionDeny) != want {
+			t.Errorf("%s: by %s, denied for the session %v wanted", line, d.Layer, want)
+		}
+	}
+}
+
 // What runs whatever it is told is never offered with what follows left open.
 func TestNothingThatRunsAnything(t *testing.T) {
 	wraps := []string{

@@ -280,7 +280,7 @@ func someTerms(t *rapid.T) Terms {
 // Thousands of generated sequences, most of which begin with sound terms.
 func TestAgreesWithTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		for range 60 {
+		for range 200 {
 			var events []Event
 			if rapid.IntRange(0, 9).Draw(t, "begins") > 0 {
 				events = append(events, Event{Kind: Ask, At: epoch, Terms: someTerms(t)})
