@@ -22,9 +22,6 @@ import (
 // Source is what an Ask is made from.
 type Source struct {
 	Request permission.Request
-	// Trace of the same decision, for the reasons of the risks; nil: they are
-	// not shown.
-	Trace *permission.Trace
 	// File is the file that the tool use would edit (see Path), as it is.
 	// Nil: it was not looked for.
 	File *File
@@ -224,17 +221,12 @@ func runeEnd(s string, at int) int {
 	return at
 }
 
-// actions are all that the tool use would do, what caused the ask first. The
-// trace adds the reasons for the risks; that of another decision is not used.
+// actions are all that the tool use would do, what caused the ask first.
 func (b *builder) actions() []Action {
 	parts := b.Request.Decision.Parts
 	var asks, others []Action
 	for i := range parts {
-		a := part(&parts[i])
-		if t := b.Trace; t != nil && len(t.Actions) == len(parts) && t.Actions[i].Action == parts[i].Action {
-			a.Why = visible.Line(t.Actions[i].Why)
-		}
-		if a.asks() {
+		if a := part(&parts[i]); a.asks() {
 			asks = append(asks, a)
 		} else {
 			others = append(others, a)
@@ -245,7 +237,7 @@ func (b *builder) actions() []Action {
 
 // part is an action as the decision has it.
 func part(p *permission.Part) Action {
-	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), pos: p.Pos, end: p.End}
+	a := Action{Text: visible.Line(p.Action), Risk: p.Risk.String(), Why: visible.Line(p.Why), pos: p.Pos, end: p.End}
 	if p.Behavior == 0 {
 		return a // it is looked at, and needs nothing
 	}

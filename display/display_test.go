@@ -34,9 +34,8 @@ func decided(t testing.TB, text string, use permission.ToolUse) Source {
 	if use.Dir == "" {
 		use.Dir = "/home/dev/proj"
 	}
-	var trace permission.Trace
-	d := permission.Evaluate(pol, session, &use, calm{}, &trace)
-	return Source{Request: permission.Request{Use: use, Decision: d}, Trace: &trace, Choices: choices(d)}
+	d := permission.Evaluate(pol, session, &use, calm{}, nil)
+	return Source{Request: permission.Request{Use: use, Decision: d}, Choices: choices(d)}
 }
 
 // calm is a file system without links and without anything below a directory.

@@ -126,7 +126,7 @@ func policyText(s *policy.Spec) string {
 // demoPerson answers the demo's questions: the person at the terminal, else
 // somebody who always says the same.
 func (a *app) demoPerson(noInput bool, events *stream, s *screen, c *compiled) permission.Approver {
-	if person := a.approver(noInput, events, s, c); person != nil {
+	if person := a.approver(noInput, events, s, c.desk()); person != nil {
 		return person
 	}
 	if events.json {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,12 +12,14 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // approver is the person at the terminal, or nil if there is none.
-func (a *app) approver(noInput bool, events *stream, s *screen, c *compiled) permission.Approver {
+func (a *app) approver(noInput bool, events *stream, s *screen, d desk) permission.Approver {
 	in, isFile := a.in.(*os.File)
 	if noInput || !isFile || !isTerminal(in) {
 		return nil
@@ -29,7 +32,6 @@ func (a *app) approver(noInput bool, events *stream, s *screen, c *compiled) per
 		return nil
 	}
 	file := out.(*os.File) // a terminal is one
-	d := c.desk()
 	d.colour = colours()
 	d.editor = newEditor(in)
 	d.interrupt = interrupt
@@ -46,20 +48,92 @@ func interrupt() {
 // desk is what questions under a policy need.
 func (c *compiled) desk() desk {
 	env := workspace.Env{Place: c.place}
-	trace := func(use permission.ToolUse) *permission.Trace {
-		var t permission.Trace
-		permission.Evaluate(c.policy, c.session, &use, env, &t)
-		return &t
-	}
 	return desk{
-		trace: trace,
 		explain: func(use permission.ToolUse) string {
+			var trace permission.Trace
+			permission.Evaluate(c.policy, c.session, &use, env, &trace)
 			var out strings.Builder
-			explain(&out, c, &use, trace(use))
+			explain(&out, c, &use, &trace)
 			return out.String()
 		},
 		file: editedFile,
 	}
+}
+
+// keeper writes rules for good: into the workspace's local policy if there is
+// none yet or it is trusted, else into the user's. It is nil where neither
+// would be read.
+func (p *policyFlags) keeper(c *compiled) func(rule string) (patterns.Source, error) {
+	if p.isolated {
+		return nil
+	}
+	local := ""
+	if p.file == "" {
+		local = filepath.Join(c.place.Workspace, policy.LocalName)
+	}
+	return func(rule string) (patterns.Source, error) { return keepRule(rule, local, configDir()) }
+}
+
+// approvedKey is the list of a policy file that "always" adds to.
+const approvedKey = "approved"
+
+// keepRule adds a rule to the local policy, "" for none, or the user's in a
+// directory.
+func keepRule(rule, local, user string) (patterns.Source, error) {
+	if local != "" {
+		place, kept, err := keepLocal(rule, local)
+		if kept || err != nil {
+			return place, err
+		}
+	}
+	if user == "" {
+		return patterns.Source{}, errors.New("there is no home directory for a policy")
+	}
+	if err := os.MkdirAll(user, 0o700); err != nil {
+		return patterns.Source{}, err
+	}
+	return policy.AddRule(filepath.Join(user, policy.FileName), approvedKey, rule)
+}
+
+// keepLocal adds a rule to a local policy that is trusted as it is now, or not
+// there, and trusts what comes of it. Not kept: it is not trusted.
+func keepLocal(rule, path string) (place patterns.Source, kept bool, err error) {
+	dir, err := stateDir()
+	if err != nil {
+		return place, false, nil // nothing is trusted
+	}
+	trust, err := policy.ReadTrust(dir)
+	if err != nil {
+		return place, false, nil
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !trusts(trust, path) {
+		return place, false, nil
+	}
+	if place, err = policy.AddRule(path, approvedKey, rule); err != nil {
+		return place, false, err
+	}
+	real, err := policy.RealPath(path)
+	if err != nil {
+		return place, false, err
+	}
+	settings, err := policy.ReadFile(path)
+	if err == nil {
+		err = trust.Set(real, settings)
+	}
+	if err != nil {
+		return place, false, fmt.Errorf("it is written to %s, which is not trusted: %w", display.Place(place), err)
+	}
+	return place, true, nil
+}
+
+// trusts reports whether a file is trusted as it is now.
+func trusts(trust *policy.Trust, path string) bool {
+	real, err := policy.RealPath(path)
+	if err != nil {
+		return false
+	}
+	settings, err := policy.ReadFile(path)
+	return err == nil && trust.Holds(real, settings)
 }
 
 // maxFile is how large a file may be to be compared, in bytes.

@@ -27,7 +27,6 @@ type asker struct {
 
 // desk is what a question needs from the rest of the program. Each may be nil.
 type desk struct {
-	trace     func(use permission.ToolUse) *permission.Trace
 	explain   func(use permission.ToolUse) string
 	file      func(use *permission.ToolUse) *display.File
 	editor    *editor
@@ -222,9 +221,6 @@ func (q *question) make() *display.Ask { return q.asker.shown(q.ask, q.all) }
 // shown is a question fit to be shown.
 func (a *asker) shown(ask permission.Request, all bool) *display.Ask {
 	s := display.Source{Request: ask, All: all, Choices: a.offers(&ask)}
-	if a.desk.trace != nil {
-		s.Trace = a.desk.trace(ask.Use)
-	}
 	if a.desk.file != nil {
 		s.File = a.desk.file(&ask.Use)
 	}

@@ -39,7 +39,12 @@ type terminal struct {
 // onTerminal runs the pretend agent with these tool uses.
 func onTerminal(t *testing.T, uses []string, flags ...string) *terminal {
 	t.Helper()
-	home := t.TempDir()
+	return inHome(t, t.TempDir(), uses, flags...)
+}
+
+// inHome is onTerminal with a home directory, which is the workspace too.
+func inHome(t *testing.T, home string, uses []string, flags ...string) *terminal {
+	t.Helper()
 	args := append([]string{"run", "--prompt", strings.Join(uses, "\n"), "--agent-command", "pretend-agent", "--cwd", home}, flags...)
 	return started(t, home, args...)
 }
@@ -266,6 +271,85 @@ func TestDenyForSessionOnTerminal(t *testing.T) {
 	x.decided("DENY git push", "DENY git push", "DENY git push -f")
 }
 
+// "Always" writes the rule where it says, and the next run needs no question.
+func TestAlwaysOnTerminal(t *testing.T) {
+	push := []string{bash("git push origin main"), bash("git push origin main")}
+	const approved = "approved = [ \"Bash(git push origin main)\""
+	tests := []struct {
+		name   string
+		local  string // the local policy before; "" is none
+		trust  bool
+		kept   string // the file, in the home directory
+		before string // stands before the list of rules
+	}{
+		{name: "no local policy", kept: "agent-wrapper.local.toml"},
+		{name: "a trusted one", local: "# mine\nask = [\"Bash(rm:*)\"] # careful\n", trust: true, kept: "agent-wrapper.local.toml", before: "# mine\nask = [\"Bash(rm:*)\"] # careful\n"},
+		{name: "one that is not trusted", local: "ask = [\"Bash(rm:*)\"]\n", kept: ".config/agent-wrapper/agent-wrapper.toml"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			local := filepath.Join(home, "agent-wrapper.local.toml")
+			if tt.local != "" {
+				if err := os.WriteFile(local, []byte(tt.local), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.trust {
+				x := started(t, home, "trust", local)
+				if code, shown := x.end(); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, shown)
+				}
+			}
+			x := inHome(t, home, push, pushes...)
+			x.press("a")
+			x.wait("always\n")
+			x.press("1")
+			x.wait("kept Bash(git push origin main) in " + filepath.Join(home, tt.kept) + ":")
+			x.decided("ALLOW git push origin main", "ALLOW git push origin main")
+			text, err := os.ReadFile(filepath.Join(home, tt.kept))
+			if err != nil || !strings.HasPrefix(string(text), tt.before) || !strings.Contains(strings.Join(strings.Fields(string(text)), " "), approved) {
+				t.Errorf("%v, the policy:\n%s", err, text)
+			}
+			x = inHome(t, home, push, pushes...)
+			if shown := x.decided("ALLOW git push origin main", "ALLOW git push origin main"); strings.Contains(shown, "? Bash") || strings.Contains(shown, "local.toml is not trusted") != (tt.kept != "agent-wrapper.local.toml") {
+				t.Errorf("the next run:\n%s", shown)
+			}
+		})
+	}
+}
+
+// What cannot be written is approved once.
+func TestAlwaysCannotBeWritten(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "agent-wrapper.local.toml"), []byte("ask = [\"Bash(rm:*)\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := inHome(t, home, []string{bash("git push"), bash("git push")}, pushes...)
+	x.wait("[a] always")
+	if err := os.WriteFile(filepath.Join(home, ".config"), nil, 0o600); err != nil { // where the directory would be
+		t.Fatal(err)
+	}
+	x.press("a")
+	x.wait("always\n")
+	x.press("1")
+	x.wait("is not kept, and this is approved once: ")
+	x.press("d")
+	x.decided("ALLOW git push", "DENY git push")
+}
+
+// Where no policy is read, none is written.
+func TestAlwaysIsolated(t *testing.T) {
+	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--isolated")...)
+	x.wait("[s] would keep:")
+	x.press("a")
+	x.press("d")
+	x.decided("DENY git push")
+}
+
 // "Why" shows the trace of the decision, as explain prints it.
 func TestWhyOnTerminal(t *testing.T) {
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
@@ -281,10 +365,10 @@ func TestViewOnTerminal(t *testing.T) {
 	long := strings.Repeat("echo a\n", 300) + "git push"
 	x := onTerminal(t, []string{bash(long), bash("git push")}, pushes...)
 	x.wait("more bytes in")
-	x.wait("not offered, because not everything is shown: session")
+	x.wait("not offered, because not everything is shown: session, always")
 	x.press("s")
 	x.press("v")
-	x.wait("[s] would keep:")
+	x.wait("[s] and [a] would keep:")
 	x.press("s")
 	x.answerLadder()
 	x.wait("session-allow")
@@ -715,9 +799,10 @@ func TestBug19BadPolicy(t *testing.T) {
 // and what it says answers nothing.
 func TestBug22AgentCannotAnswer(t *testing.T) {
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"type":"o","say":"o"`)}, pushes...)
-	x.wait("no terminal: ")
 	x.press("d")
-	x.decided("DENY git push")
+	if shown := x.decided("DENY git push"); !strings.Contains(shown, "no terminal: ") {
+		t.Errorf("the agent has a terminal:\n%s", shown)
+	}
 }
 
 // What the person writes in the editor is decided anew: here it is denied,

@@ -93,7 +93,9 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		options.Log = log
 		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
 	}
-	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen, c))
+	d := c.desk()
+	d.keep = f.keeper(c)
+	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen, d))
 	if err == nil {
 		err = events.failed()
 	}
