@@ -129,6 +129,25 @@ var Table = []Mutant{
 		Test: "TestNothingIsHidden/recipes_run_a_variable",
 	},
 	{
+		Guard: "a plugin of git", File: "shell/effects.go",
+		Old: `	e.plugin()
+`,
+		New:  ``,
+		Test: "TestLines",
+	},
+	{
+		Guard: "a source on another machine", File: "shell/loads.go",
+		Old:  `	case remoteSource(&w):`,
+		New:  `	case false:`,
+		Test: "TestLines",
+	},
+	{
+		Guard: "a program in the place of a script", File: "shell/scripts.go",
+		Old:  `	e.part(e.words[at:], at)`,
+		New:  ``,
+		Test: "TestLines",
+	},
+	{
 		Guard: "a backup of sed in another directory", File: "shell/sed.go",
 		Old:  `	e.sedBackup()`,
 		New:  ``,
