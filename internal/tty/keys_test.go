@@ -1,0 +1,86 @@
+package tty
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func rune1(r rune) Key { return Key{Kind: Rune, Rune: r} }
+
+func TestFeed(t *testing.T) {
+	other := Key{Kind: Other}
+	tests := []struct {
+		in   string
+		want []Key
+	}{
+		{"o", []Key{rune1('o')}},
+		{"é日 ", []Key{rune1('é'), rune1('日'), rune1(' ')}},
+		{"\r\n", []Key{{Kind: Enter}, {Kind: Enter}}},
+		{"\x7f\x08\x17\x15\x03\x1a", []Key{{Kind: Backspace}, {Kind: Backspace}, {Kind: EraseWord}, {Kind: EraseLine}, {Kind: Interrupt}, {Kind: Suspend}}},
+		{"\x00\x01\t\u202E\u200B\xff", []Key{other, other, other, other, other, other}},
+		{"\x1b[Io", []Key{other, rune1('o')}},
+		{"\x1b[A\x1bOA\x1b[1;5D\x1b[15~\x1b[[Ao", []Key{other, other, other, other, other, rune1('o')}},
+		{"\x1b[Mabco", []Key{other, rune1('o')}},
+		{"\x1b[<0;1;2Mo", []Key{other, rune1('o')}},
+		{"\x1boo", []Key{other, rune1('o')}},
+		{"\x1b日o", []Key{other, rune1('o')}},
+		{"\x1b\x1b[Ao", []Key{other, other, rune1('o')}},
+		{"\x1b[1\x03o", []Key{other, {Kind: Interrupt}, rune1('o')}},
+		{"\x1b]0;o\ao", []Key{other, rune1('o')}},
+		{"\x1b]0;o\x1b\\o", []Key{other, rune1('o')}},
+		{"\x1bPo\x1b[Ao", []Key{other, other, rune1('o')}},
+		{"\x1b[200~o\r\x1b[A\x1b[201~o", []Key{{Kind: Paste, Text: "o\r\x1b[A"}, rune1('o')}},
+		{"\x1b[200~\x1b[201~", []Key{{Kind: Paste}}},
+	}
+	for _, tt := range tests {
+		for cut := range len(tt.in) + 1 { // in one piece and in two
+			d := &Decoder{}
+			got := append(d.Feed([]byte(tt.in[:cut])), d.Feed([]byte(tt.in[cut:]))...)
+			if diff := cmp.Diff(tt.want, got); diff != "" || d.Pending() {
+				t.Errorf("%q cut at %d, pending %v:\n%s", tt.in, cut, d.Pending(), diff)
+			}
+		}
+	}
+}
+
+func TestFlush(t *testing.T) {
+	for in, want := range map[string]Kind{"\x1b": Escape, "\x1b[": Other, "\x1b[200~o": Other, "\x1bO": Other, "\xc3": Other} {
+		d := &Decoder{}
+		if keys := d.Feed([]byte(in)); len(keys) != 0 || !d.Pending() {
+			t.Errorf("%q gives %v", in, keys)
+		}
+		if key, ok := d.Flush(); !ok || key.Kind != want || d.Pending() {
+			t.Errorf("%q: %v, %v", in, key, ok)
+		}
+		if key, ok := d.Flush(); ok {
+			t.Errorf("%q: once more %v", in, key)
+		}
+	}
+}
+
+// A sequence that never ends is given up.
+func TestEndless(t *testing.T) {
+	d := &Decoder{}
+	keys := d.Feed([]byte("\x1b]" + strings.Repeat("o", maxRest)))
+	if len(keys) != 1 || keys[0].Kind != Other || d.Pending() {
+		t.Errorf("%d keys, pending %v", len(keys), d.Pending())
+	}
+}
+
+// However bytes come in pieces, they are the same keys.
+func FuzzFeed(f *testing.F) {
+	f.Add("\x1b[200~a\x1b[201~o\x1b[Mabc\x1b]x\a", 3)
+	f.Fuzz(func(t *testing.T, in string, cut int) {
+		if cut < 0 || cut > len(in) {
+			return
+		}
+		whole, pieces := &Decoder{}, &Decoder{}
+		a := whole.Feed([]byte(in))
+		b := append(pieces.Feed([]byte(in[:cut])), pieces.Feed([]byte(in[cut:]))...)
+		if diff := cmp.Diff(a, b); diff != "" || whole.Pending() != pieces.Pending() {
+			t.Errorf("%q cut at %d:\n%s", in, cut, diff)
+		}
+	})
+}
