@@ -84,6 +84,7 @@ func TestNoPathIsHidden(t *testing.T) {
 		line string
 	}{
 		{"find prints what it is told", Read, env, `find src -printf '../.env\n' | xargs cat`},
+		{"messages come through the pipe", Read, env, "find src |& xargs cat"},
 		{"find runs what prints", Read, env, `find src -exec echo .env \; | xargs cat`},
 		{"ls leaves the directory out", Read, env, "ls -A d | xargs cat"},
 		{"git prints what it is told", Read, env, "git ls-files --format=.env | xargs cat"},

@@ -571,6 +571,9 @@ func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 // An assignment that was walked already has the words that it had there; the
 // others are read without any knowledge of other variables.
 func (w *walker) allValues(name string) []Word {
+	if len(w.unit.assigned[name]) > maxAlts {
+		return nil
+	}
 	var out []Word
 	defer w.mute()()
 	nowhere := &scope{dirs: []Word{unknown()}}

@@ -82,11 +82,15 @@ func (e *effector) physical() bool {
 // plainDir: cd - goes back, and an empty word stays.
 func plainDir(text string) bool { return text != "" && !strings.HasPrefix(text, "-") }
 
-// clean resolves . and .. as cd does, which looks at the spelling.
+// clean resolves . and .. as cd does, which looks at the spelling. A directory
+// with a path longer than any is not followed.
 func clean(dirs []Word) []Word {
 	for i := range dirs {
 		if dirs[i].Known() {
 			dirs[i].Text = pathClean(dirs[i].Text)
+		}
+		if len(dirs[i].Text) > maxPath {
+			dirs[i] = unknown()
 		}
 		dirs[i].Pos, dirs[i].End = 0, 0
 	}

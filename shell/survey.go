@@ -115,6 +115,9 @@ func (v *surveyor) node(n syntax.Node) bool {
 		v.assign(n)
 	case *syntax.CallExpr:
 		v.call(n)
+	case *syntax.BinaryCmd:
+		v.chain(n)
+		return false
 	case *syntax.WordIter:
 		for _, item := range n.Items {
 			v.add(n.Name.Value, assigned{word: item, items: true})
@@ -150,6 +153,22 @@ func (v *surveyor) node(n syntax.Node) bool {
 		}
 	}
 	return true
+}
+
+// chain goes through lists and pipes in a loop, as walker.binary does.
+func (v *surveyor) chain(c *syntax.BinaryCmd) {
+	behind := []*syntax.Stmt{c.Y}
+	for next := chained(c.X); next != nil; next = chained(next.X) {
+		for i := range c.X.Comments {
+			v.node(&c.X.Comments[i])
+		}
+		behind = append(behind, next.Y)
+		c = next
+	}
+	syntax.Walk(c.X, v.node)
+	for i := len(behind) - 1; i >= 0; i-- {
+		syntax.Walk(behind[i], v.node)
+	}
 }
 
 func (v *surveyor) odd(reason, rewrite string) {

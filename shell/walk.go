@@ -260,6 +260,9 @@ func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
 		// Behind a pipe bash takes time for an ordinary command.
 		w.odd("time behind a pipe is not the keyword", "put time before the pipeline")
 	}
+	if c.Op == syntax.PipeAll {
+		names = nil // messages come through as well
+	}
 	if names != nil || s.names != nil {
 		s = s.with(func(n *scope) { n.names = names })
 	}

@@ -350,13 +350,31 @@ func single(seq []piece) Word {
 type builder struct {
 	done []Word
 	cur  Word
-	some bool // cur stands for a word even when it is empty
+	long []byte // the text of cur once it is long
+	some bool   // cur stands for a word even when it is empty
 }
+
+// maxJoined is how long a text gets by joining strings, in bytes: to join a long
+// one piece by piece would copy it each time.
+const maxJoined = 256
+
+func (b *builder) text(more string) {
+	if len(b.long) == 0 && len(b.cur.Text)+len(more) > maxJoined && b.cur.Text != "" {
+		b.long = append(b.long, b.cur.Text...)
+	}
+	if len(b.long) > 0 {
+		b.long = append(b.long, more...)
+		return
+	}
+	b.cur.Text += more
+}
+
+func (b *builder) len() int { return max(len(b.long), len(b.cur.Text)) }
 
 func (b *builder) add(p piece) {
 	switch {
 	case p.hole:
-		b.cur.Holes = append(b.cur.Holes, Hole{At: len(b.cur.Text), Kind: p.kind})
+		b.cur.Holes = append(b.cur.Holes, Hole{At: b.len(), Kind: p.kind})
 		b.cur.Split = b.cur.Split || p.many
 		if p.under != nil && len(b.cur.Holes) == 1 {
 			b.cur.under, b.cur.printed = p.under, true
@@ -365,7 +383,7 @@ func (b *builder) add(p piece) {
 	case p.split && !p.quoted:
 		b.split(p.text)
 	default:
-		b.cur.Text += p.text
+		b.text(p.text)
 		b.some = b.some || p.quoted || p.text != ""
 	}
 }
@@ -380,17 +398,20 @@ func (b *builder) split(text string) {
 		case '*', '?', '[':
 			b.add(piece{hole: true, kind: Glob, many: true})
 			if text[i] == '[' {
-				b.cur.Text += "["
+				b.text("[")
 				b.add(piece{hole: true, kind: AnyText, many: false})
 			}
 		default:
-			b.cur.Text += text[i : i+1]
+			b.text(text[i : i+1])
 			b.some = true
 		}
 	}
 }
 
 func (b *builder) flush() {
+	if len(b.long) > 0 {
+		b.cur.Text, b.long = string(b.long), b.long[:0]
+	}
 	if b.some {
 		b.cur.settle()
 		b.done = append(b.done, b.cur)
