@@ -81,7 +81,7 @@ func cut(data []byte, name string) (fence string, text []byte, err error) {
 	first, rest, more := bytes.Cut(data, []byte("\n"))
 	fence = string(bytes.TrimRight(first, " \t\r"))
 	if fence != "---" && fence != "+++" {
-		return "", nil, nil
+		return "", nil, astray(data, name)
 	}
 	text = []byte("\n")
 	for more && len(text) <= maxHead {
@@ -95,14 +95,59 @@ func cut(data []byte, name string) (fence string, text []byte, err error) {
 	return "", nil, fmt.Errorf("%s:1: the head that begins with %s does not end within %d bytes: close it with a line %s", name, fence, maxHead, fence)
 }
 
-// plain refuses what is no text.
+// breaks are what some programs take for the end of a line and others do not.
+const breaks = "\r\u0085\u2028\u2029"
+
+// plain refuses what is no text, and lines that end in one program and go on in
+// another.
 func plain(text []byte, name string) error {
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if !utf8.Valid(line) {
 			return fmt.Errorf("%s:%d: the head is not UTF-8", name, i+1)
 		}
+		if at := bytes.IndexAny(bytes.TrimSuffix(line, []byte("\r")), breaks); at >= 0 {
+			return fmt.Errorf("%s:%d:%d: a line break other than LF or CRLF: write the head with one of these", name, i+1, at+1)
+		}
 	}
 	return nil
+}
+
+// astray refuses a file without a head in which a person would see one: to go
+// on without its settings could lose a deny.
+func astray(data []byte, name string) error {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return fmt.Errorf("%s:1:1: the file is UTF-16: save it as UTF-8", name)
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		seen := bytes.TrimFunc(line, unseen)
+		if len(seen) == 0 {
+			continue
+		}
+		if likeFence(seen) {
+			return fmt.Errorf("%s:%d:1: this looks like the begin of a head: put --- or +++ alone into the first line, or other text above", name, number)
+		}
+		return nil
+	}
+	return nil
+}
+
+func unseen(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+
+// likeFence reports whether a line is a fence, with a comment or another line
+// break behind it.
+func likeFence(line []byte) bool {
+	rest, yaml := bytes.CutPrefix(line, []byte("---"))
+	if !yaml {
+		var toml bool
+		if rest, toml = bytes.CutPrefix(line, []byte("+++")); !toml {
+			return false
+		}
+	}
+	next, _ := utf8.DecodeRune(rest)
+	comment := bytes.HasPrefix(bytes.TrimLeftFunc(rest, unseen), []byte("#"))
+	return len(rest) == 0 || comment || strings.ContainsRune(breaks, next)
 }
 
 // entry is a key of the head with its value.
@@ -154,17 +199,34 @@ func settings(entries []entry) (Head, error) {
 }
 
 // meant reports whether a key seems to be about permissions: with other
-// letters, dashes or a letter twice or once it begins like one.
+// letters, dashes, a letter twice or once, or one slip it begins like one.
 func meant(key string) bool {
-	var folded strings.Builder
-	var last rune
+	var folded []rune
 	for _, r := range key {
-		if r = unicode.ToLower(r); unicode.IsLetter(r) && r != last {
-			folded.WriteRune(r)
-			last = r
+		if r = unicode.ToLower(r); unicode.IsLetter(r) && (len(folded) == 0 || r != folded[len(folded)-1]) {
+			folded = append(folded, r)
 		}
 	}
-	return strings.HasPrefix(folded.String(), "permision")
+	word := []rune("permision") // a letter twice counts once
+	for n := len(word) - 1; n <= len(word)+1 && n <= len(folded); n++ {
+		if slip(folded[:n], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// slip reports whether a is b with at most one letter wrong, missing, too many
+// or changed with its neighbour.
+func slip(a, b []rune) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	turned := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return turned || len(a) <= 1 && len(b) <= 1
 }
 
 func (e *entry) text() (Value, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -18,7 +19,7 @@ func readYAML(text []byte, name string) ([]entry, error) {
 	if err := yaml.Load(text, &root); err != nil {
 		return nil, foreign(name, err)
 	}
-	y := yamlHead{name}
+	y := yamlHead{name, bytes.Split(text, []byte("\n"))}
 	if err := y.guard(&root); err != nil {
 		return nil, err
 	}
@@ -56,11 +57,28 @@ func foreign(name string, err error) error {
 	return fmt.Errorf("%s:%d:%d: the head cannot be read: %w", name, max(line, 1), max(col, 1), err)
 }
 
-type yamlHead struct{ name string }
+type yamlHead struct {
+	name  string
+	lines [][]byte
+}
+
+// column turns the library's column, which counts characters, into one of
+// bytes.
+func (y yamlHead) column(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(y.lines) {
+		return n.Column
+	}
+	left, col := y.lines[n.Line-1], 1
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(left)
+		left, col = left[size:], col+size
+	}
+	return col
+}
 
 // at is where a node begins; within quotes if it has some.
 func (y yamlHead) at(n *yaml.Node) Value {
-	v := Value{Text: n.Value, Name: y.name, Line: n.Line, Col: n.Column}
+	v := Value{Text: n.Value, Name: y.name, Line: n.Line, Col: y.column(n)}
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
 		v.Col++
 	}
@@ -115,13 +133,13 @@ func (y yamlHead) entry(key, value *yaml.Node) entry {
 		items := []Value{}
 		for _, item := range value.Content {
 			if !isText(item) {
-				e.fault = fmt.Sprintf("at %d:%d stands no text: quote the rule", item.Line, item.Column)
+				e.fault = fmt.Sprintf("at %d:%d stands no text: quote the rule", item.Line, y.column(item))
 			}
 			items = append(items, y.at(item))
 		}
 		e.value = items
 	default:
-		e.fault = fmt.Sprintf("at %d:%d stands something else: quote what is meant as text", value.Line, value.Column)
+		e.fault = fmt.Sprintf("at %d:%d stands something else: quote what is meant as text", value.Line, y.column(value))
 	}
 	return e
 }
