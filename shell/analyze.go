@@ -14,11 +14,12 @@ const (
 	maxOpeners = 1000     // opening ( [ { and backquotes, counted before the parse
 	maxNesting = 16       // wrappers, evals and -c inside one another
 	maxActions = 10000
-	maxSteps   = 200000 // words that are expanded, those inside words included
-	maxLinks   = 32     // links that a line makes
-	maxNames   = 256    // variables or functions that are known to be set
-	maxDirs    = 4      // directories that the shell may be in at one place
-	maxAlts    = 32     // words or argument lists that one word or command may stand for
+	maxAgain   = 4 * MaxLine // bytes of text in all that commands run as text
+	maxSteps   = 200000      // words that are expanded, those inside words included
+	maxLinks   = 32          // links that a line makes
+	maxNames   = 256         // variables or functions that are known to be set
+	maxDirs    = 4           // directories that the shell may be in at one place
+	maxAlts    = 32          // words or argument lists that one word or command may stand for
 )
 
 // Analyze says what a command line would do. It never fails and never panics:
@@ -185,7 +186,7 @@ func substitutes(parts []syntax.WordPart) bool {
 // nested walks text that a command runs (bash -c, eval, a trap) and returns
 // the state after it.
 func (w *walker) nested(text string, d Dialect, s *scope, parent int, what string) *scope {
-	if w.depth >= maxNesting {
+	if w.again += len(text); w.depth >= maxNesting || w.again > maxAgain {
 		w.opaque(parent, MayRun, what+" is nested too deep", "run the inner command itself")
 		return s
 	}

@@ -47,3 +47,15 @@ func TestStepsAreLimited(t *testing.T) {
 		w.step()
 	}
 }
+
+// TestTextIsReadOnlySoOften: long text that is run as text again and again is
+// given up, and then anything may be run.
+func TestTextIsReadOnlySoOften(t *testing.T) {
+	long := " " + strings.Repeat("a ", 30000)
+	for evals, want := range map[int]bool{2: false, 6: true} {
+		f := Analyze(strings.Repeat("eval ", evals)+"ls"+long, Options{Dir: "/w", Workspace: "/w"})
+		if hasOpaque(f, MayRun) != want {
+			t.Errorf("%d evals of 60 KB: opaque is %v, want %v", evals, !want, want)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type walker struct {
 	// backquotes: how many `..` are around; the parser leaves the third in the
 	// text, where an escaped backquote is a real one.
 	backquotes int
+	again      int // bytes of text that commands run as text, so far
 	// moved: a text that was read since it was cleared may change the directory.
 	moved bool
 	// defined are the functions of all texts that were read so far.
