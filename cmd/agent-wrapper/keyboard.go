@@ -136,9 +136,6 @@ var errQuiet = errors.New("nothing came")
 // chunk waits for what comes next: keys, or a notice; until limit, which may be
 // nil.
 func (k *keyboard) chunk(ctx context.Context, limit <-chan time.Time) ([]tty.Key, tty.Notice, error) {
-	if err := ctx.Err(); err != nil { // it goes before a key that came as well
-		return nil, 0, err
-	}
 	if notice := k.held; notice != 0 {
 		k.held = 0
 		return nil, notice, nil

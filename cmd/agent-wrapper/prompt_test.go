@@ -429,6 +429,7 @@ func TestPromptText(t *testing.T) {
 
   ask    run npm install left-pad
          asked by rule Bash(npm install:*)  [agent-wrapper.toml:3:9]
+         risk moderate: installs a package
   risk moderate, tier 2; session 5f0e
   [o] once   [s] for this session   [a] always   [e] edit first   [d] deny
   [w] deny with words   [n] deny for this session   [?] why
@@ -602,6 +603,27 @@ func TestCancelledWhileAnswered(t *testing.T) {
 		time.Sleep(grace)
 		synctest.Wait()
 		if !errors.Is(a.err, context.Canceled) || a.answer.Behavior != 0 {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// Nor is one that is withdrawn while its answer is carried out.
+func TestCancelledWhileKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := newPerson(desk{keep: func(string) (patterns.Source, error) {
+			cancel()
+			return patterns.Source{}, nil
+		}})
+		a := p.approve(ctx, ask(npm))
+		for _, key := range []string{"a", "1"} {
+			time.Sleep(grace + settle)
+			p.types(key)
+		}
+		time.Sleep(settle)
+		synctest.Wait()
+		if !a.done || !errors.Is(a.err, context.Canceled) || a.answer.Behavior != 0 {
 			t.Errorf("%+v", a)
 		}
 	})
