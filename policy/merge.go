@@ -93,12 +93,24 @@ func (m *merger) ignore(at patterns.Source, why, format string, args ...any) {
 // trusted adds a source.
 func (m *merger) trusted(src Source) {
 	said := *src.Spec
+	said.places = said.from(src)
 	if said.Catastrophic == "off" && src.Kind > Named {
 		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy, or one given with --policy, may say so", `catastrophic = "off"`)
 		said.Catastrophic = ""
 		said.places = without(said.places, "catastrophic")
 	}
 	m.spec.Add(&said)
+}
+
+// from returns where the settings stand; those without a place have the source.
+func (s *Spec) from(src Source) map[string]patterns.Source {
+	places := map[string]patterns.Source{}
+	for key, setting := range s.settings() {
+		if _, given := s.places[key]; given || *setting != "" {
+			places[key] = s.at(src, key)
+		}
+	}
+	return places
 }
 
 // without returns places without one.
@@ -115,7 +127,8 @@ func without(places map[string]patterns.Source, key string) map[string]patterns.
 // keep holds what a managed source narrows against the sources behind it.
 func (m *merger) keep(managed Source) {
 	s := managed.Spec
-	for key, narrow := range map[string]string{"unlisted": "deny", "risk": "on", "catastrophic": "on"} {
+	for _, held := range [...][2]string{{"unlisted", "deny"}, {"risk", "on"}, {"catastrophic", "on"}} {
+		key, narrow := held[0], held[1]
 		setting := m.spec.settings()[key]
 		if *s.settings()[key] != narrow || *setting == narrow {
 			continue

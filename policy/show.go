@@ -67,12 +67,3 @@ func (r *RuleSpec) String() string {
 	}
 	return out
 }
-
-// Text writes all that a policy says, a line each.
-func (s *Spec) Text() string {
-	var out strings.Builder
-	for _, item := range s.Show() {
-		fmt.Fprintf(&out, "%-13s %s\n", item.Key, item.Text)
-	}
-	return out.String()
-}

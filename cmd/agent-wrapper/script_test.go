@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -12,12 +13,31 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	managedDir = os.Getenv("TEST_MANAGED_DIR") // none, unless a script makes one
+	testscript.Main(atNoHome{m}, map[string]func(){
 		"agent-wrapper":  main,
 		"pretend-agent":  pretend,
 		"pretend-shell":  pretendShell,
 		"pretend-editor": pretendEditor,
 	})
+}
+
+// atNoHome runs tests where the home of who runs them is not seen: its policy
+// and its list of trusted files could change what the program answers.
+type atNoHome struct{ m *testing.M }
+
+func (h atNoHome) Run() int {
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(home)
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	return h.m.Run()
 }
 
 // One story a file, with what the program really prints; go test -update

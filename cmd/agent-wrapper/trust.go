@@ -116,7 +116,9 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 		return err
 	}
 	known := trust.Holds(real, src.Spec)
-	fmt.Fprint(a.out, visible.Text(src.Spec.Text()))
+	for _, item := range src.Spec.Show() { // a line each: no text may pass for another setting
+		fmt.Fprintf(a.out, "%-13s %s\n", item.Key, visible.Line(item.Text))
+	}
 	if !known {
 		if err := trust.Set(real, src.Spec); err != nil {
 			return err

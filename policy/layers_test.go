@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawSources are trusted and untrusted policies of any kinds, each with any
+// settings.
+func drawSources(t *testing.T, rt *rapid.T) []Source {
+	var sources []Source
+	for kind := Managed; kind <= Flags; kind++ {
+		if !rapid.Bool().Draw(rt, kind.String()+" is there") {
+			continue
+		}
+		trusted := kind < Project || kind == Flags || rapid.Bool().Draw(rt, kind.String()+" is trusted")
+		sources = append(sources, sourceOf(t, kind, trusted, drawText(rt, kind.String())))
+	}
+	return sources
+}
+
+// TestUntrustedAmongAll: with one source more in which nobody trusts, among all
+// kinds of sources, no decision is looser than without it.
+func TestUntrustedAmongAll(t *testing.T) {
+	lines := everyLine(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		sources := drawSources(t, rt)
+		kind := rapid.SampledFrom([]Kind{Project, Local, FrontMatter}).Draw(rt, "kind")
+		more := sourceOf(t, kind, false, drawText(rt, "the source more"))
+		before, _ := Merge(sources)
+		after, _ := Merge(append([]Source{more}, sources...))
+		for range 6 {
+			use := rapid.SampledFrom(lines).Draw(rt, "use")
+			was, is := decided(t, before, use), decided(t, after, use)
+			if is.Behavior < was.Behavior || was.Held && was.Behavior == is.Behavior && !is.Held {
+				rt.Fatalf("%s: %v (%s), before %v (%s)", use, is.Behavior, is.Reason, was.Behavior, was.Reason)
+			}
+		}
+	})
+}
+
+// TestUntrustedAllowIsAGate: what an untrusted allow list does not name is
+// allowed by nothing else, and what it names only if it was allowed before.
+func TestUntrustedAllowIsAGate(t *testing.T) {
+	lines := everyLine(t)
+	gate := sourceOf(t, Project, false, `allow = ["Bash(git:*)"]`)
+	rapid.Check(t, func(rt *rapid.T) {
+		sources := []Source{sourceOf(t, User, true, gated(drawText(rt, "user")))}
+		before, _ := Merge(sources)
+		after, _ := Merge(append(sources, gate))
+		use := rapid.SampledFrom(lines).Draw(rt, "use")
+		is := decided(t, after, use)
+		if is.Behavior.String() != "allow" {
+			return
+		}
+		if !strings.HasPrefix(use, "Bash(") || !strings.Contains(use, "git") {
+			rt.Fatalf("%s is allowed though the gate does not name it: %s", use, is.Reason)
+		}
+		if was := decided(t, before, use); was.Behavior.String() != "allow" {
+			rt.Fatalf("%s is allowed by the gate: %s; before %v", use, is.Reason, was.Behavior)
+		}
+	})
+}
+
+// gated drops the settings that answer before an allow list or for what it
+// does not name.
+func gated(text string) string {
+	var left []string
+	for line := range strings.Lines(text) {
+		if key, _, _ := strings.Cut(line, " "); key != "approved" && key != "mode" && key != "unlisted" {
+			left = append(left, line)
+		}
+	}
+	return strings.Join(left, "")
+}
+
+// TestIgnoredOfFlags: a setting without a line is told with its source, and
+// what is ignored comes in one order.
+func TestIgnoredOfFlags(t *testing.T) {
+	managed := sourceOf(t, Managed, true, "allow = [\"Read\"]\nunlisted = \"deny\"\nrisk = \"on\"\ncatastrophic = \"on\"")
+	flags := Source{Kind: Flags, Name: "flags", Trusted: true, Spec: &Spec{Unlisted: "ask", Risk: "off", Catastrophic: "off"}}
+	want := `flags: catastrophic = "off" is ignored: only a managed or user policy, or one given with --policy, may say so
+flags: unlisted = "ask" is ignored: managed.toml sets deny
+flags: risk = "off" is ignored: managed.toml sets on`
+	for range 20 {
+		var got []string
+		spec, ignored := Merge([]Source{flags, managed})
+		for _, i := range ignored {
+			got = append(got, i.String())
+		}
+		if strings.Join(got, "\n") != want {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+		}
+		for _, item := range spec.Show() {
+			if item.Place == "" {
+				t.Errorf("%s has no source", item.Key)
+			}
+		}
+	}
+}
