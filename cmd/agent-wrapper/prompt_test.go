@@ -55,9 +55,27 @@ func (b *pretendBoard) Dumb() bool                 { return false }
 func (b *pretendBoard) Retake()                    { b.retakes++ }
 func (b *pretendBoard) Stop() error                { b.stops++; return nil }
 
+// paper is what a terminal writes on.
+type paper struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (p *paper) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(data)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
 // person is somebody at a terminal.
 type person struct {
-	screen strings.Builder
+	screen paper
 	board  *pretendBoard
 	asker  *asker
 }
@@ -95,15 +113,22 @@ type asked struct {
 	done   bool
 }
 
-// approve asks, beside the test.
-func (p *person) approve(ctx context.Context, request permission.Request) *asked {
-	a := &asked{}
+// approve asks, beside the test, and returns what came of it so far.
+func (p *person) approve(ctx context.Context, request permission.Request) func() asked {
+	var mu sync.Mutex
+	var a asked
 	go func() {
-		a.answer, a.err = p.asker.Approve(ctx, request)
-		a.done = true
+		answer, err := p.asker.Approve(ctx, request)
+		mu.Lock()
+		defer mu.Unlock()
+		a = asked{answer, err, true}
 	}()
 	synctest.Wait()
-	return a
+	return func() asked {
+		mu.Lock()
+		defer mu.Unlock()
+		return a
+	}
 }
 
 // npm is a tool use that pushes asks about.
@@ -160,11 +185,11 @@ func typed(t *testing.T, d desk, request permission.Request, keys ...string) (an
 		}
 		time.Sleep(grace)
 		synctest.Wait()
-		if !a.done {
+		if !a().done {
 			close(p.board.keys)
 			synctest.Wait()
 		}
-		answer, err, screen = a.answer, a.err, p.sees()
+		answer, err, screen = a().answer, a().err, p.sees()
 		if p.board.open {
 			t.Error("the terminal was not given back")
 		}
@@ -231,8 +256,8 @@ func TestGrace(t *testing.T) {
 			t.Errorf("the screen says that a key counts:\n%s", p.sees())
 		}
 		time.Sleep(grace - 1)
-		if a.done || strings.Contains(p.sees(), prompt) {
-			t.Fatalf("answered %+v by a key that does not count", a.answer)
+		if a().done || strings.Contains(p.sees(), prompt) {
+			t.Fatalf("answered %+v by a key that does not count", a().answer)
 		}
 		time.Sleep(1)
 		if !strings.HasSuffix(p.sees(), prompt) {
@@ -241,8 +266,8 @@ func TestGrace(t *testing.T) {
 		p.types("o")
 		time.Sleep(settle)
 		synctest.Wait()
-		if !a.done || a.answer.Behavior != permission.Allow {
-			t.Errorf("%+v", a)
+		if !a().done || a().answer.Behavior != permission.Allow {
+			t.Errorf("%+v", a())
 		}
 	})
 }
@@ -258,8 +283,8 @@ func TestGraceAfterOtherKey(t *testing.T) {
 		p.types("o")
 		time.Sleep(10 * grace)
 		synctest.Wait()
-		if a.done {
-			t.Errorf("answered %+v", a.answer)
+		if a().done {
+			t.Errorf("answered %+v", a().answer)
 		}
 		close(p.board.keys)
 	})
@@ -278,8 +303,8 @@ func TestBurst(t *testing.T) {
 			}
 			time.Sleep(10 * grace)
 			synctest.Wait()
-			if a.done {
-				t.Errorf("%q answered %+v", burst, a.answer)
+			if a().done {
+				t.Errorf("%q answered %+v", burst, a().answer)
 			}
 			close(p.board.keys)
 		})
@@ -306,8 +331,8 @@ func TestSequences(t *testing.T) {
 				p.types(sequence[cut:])
 				time.Sleep(10 * grace)
 				synctest.Wait()
-				if a.done {
-					t.Errorf("%q answered %+v", sequence, a.answer)
+				if a().done {
+					t.Errorf("%q answered %+v", sequence, a().answer)
 				}
 				close(p.board.keys)
 			})
@@ -329,13 +354,13 @@ func TestFieldDecidesNothing(t *testing.T) {
 			time.Sleep(settle)
 		}
 		synctest.Wait()
-		if a.done {
-			t.Fatalf("answered %+v", a.answer)
+		if a().done {
+			t.Fatalf("answered %+v", a().answer)
 		}
 		p.types("\r")
 		synctest.Wait()
-		if want := (permission.Answer{Behavior: permission.Deny, Message: "osyes yesa b"}); !cmp.Equal(a.answer, want) {
-			t.Errorf("%+v", a.answer)
+		if want := (permission.Answer{Behavior: permission.Deny, Message: "osyes yesa b"}); !cmp.Equal(a().answer, want) {
+			t.Errorf("%+v", a().answer)
 		}
 	})
 }
@@ -354,8 +379,8 @@ func TestInterrupt(t *testing.T) {
 		a := p.approve(t.Context(), ask(npm))
 		p.types("\x03")
 		synctest.Wait()
-		if !errors.Is(a.err, errInterrupted) {
-			t.Errorf("^C in the time of grace: %+v", a)
+		if !errors.Is(a().err, errInterrupted) {
+			t.Errorf("^C in the time of grace: %+v", a())
 		}
 	})
 }
@@ -380,14 +405,14 @@ func TestStopped(t *testing.T) {
 		p.types("o")
 		time.Sleep(grace)
 		synctest.Wait()
-		if a.done || p.board.retakes != 1 || strings.Count(p.sees(), "? Bash") != 3 {
-			t.Errorf("%+v, taken again %d times\n%s", a, p.board.retakes, p.sees())
+		if a().done || p.board.retakes != 1 || strings.Count(p.sees(), "? Bash") != 3 {
+			t.Errorf("%+v, taken again %d times\n%s", a(), p.board.retakes, p.sees())
 		}
 		p.types("d")
 		time.Sleep(settle)
 		synctest.Wait()
-		if a.answer.Behavior != permission.Deny {
-			t.Errorf("%+v", a)
+		if a().answer.Behavior != permission.Deny {
+			t.Errorf("%+v", a())
 		}
 	})
 }
@@ -407,8 +432,8 @@ func TestResized(t *testing.T) {
 		p.board.notices <- tty.Resized
 		p.types("o")
 		time.Sleep(grace)
-		if shown := p.sees(); a.done || !strings.Contains(shown, "command: npm install left-p\n           ^^^^^^^^^^^^^^^^^^^^\n   : ad\n") && !strings.Contains(shown, "   : ") {
-			t.Errorf("%+v\n%s", a, shown)
+		if shown := p.sees(); a().done || !strings.Contains(shown, "command: npm install left-p\n           ^^^^^^^^^^^^^^^^^^^^\n   : ad\n") && !strings.Contains(shown, "   : ") {
+			t.Errorf("%+v\n%s", a(), shown)
 		}
 		close(p.board.keys)
 	})
@@ -539,21 +564,21 @@ func TestTypedAhead(t *testing.T) {
 		time.Sleep(grace)
 		cancel()
 		synctest.Wait()
-		if !errors.Is(a.err, context.Canceled) {
-			t.Errorf("%+v", a)
+		if !errors.Is(a().err, context.Canceled) {
+			t.Errorf("%+v", a())
 		}
 		p.types("o") // nobody asks now
 		b := p.approve(t.Context(), ask(npm))
 		time.Sleep(10 * grace)
 		synctest.Wait()
-		if b.done {
-			t.Errorf("answered by what was typed before: %+v", b.answer)
+		if b().done {
+			t.Errorf("answered by what was typed before: %+v", b().answer)
 		}
 		p.types("d")
 		time.Sleep(settle)
 		synctest.Wait()
-		if b.answer.Behavior != permission.Deny {
-			t.Errorf("got %+v", b.answer)
+		if b().answer.Behavior != permission.Deny {
+			t.Errorf("got %+v", b().answer)
 		}
 	})
 }
@@ -574,8 +599,8 @@ func TestCancelled(t *testing.T) {
 		p.types("o") // meant for the first
 		time.Sleep(10 * grace)
 		synctest.Wait()
-		if a.err == nil || b.done {
-			t.Errorf("first %+v, second %+v", a, b)
+		if a().err == nil || b().done {
+			t.Errorf("first %+v, second %+v", a(), b())
 		}
 		shown := p.sees()
 		if !strings.Contains(shown, "A\r\x1b[J(no longer asked about Bash: context canceled)\n") || !strings.Contains(shown, "git push") {
@@ -584,8 +609,8 @@ func TestCancelled(t *testing.T) {
 		p.types("d")
 		time.Sleep(settle)
 		synctest.Wait()
-		if b.answer.Behavior != permission.Deny {
-			t.Errorf("second %+v", b)
+		if b().answer.Behavior != permission.Deny {
+			t.Errorf("second %+v", b())
 		}
 	})
 }
@@ -602,8 +627,8 @@ func TestCancelledWhileAnswered(t *testing.T) {
 		cancel()
 		time.Sleep(grace)
 		synctest.Wait()
-		if !errors.Is(a.err, context.Canceled) || a.answer.Behavior != 0 {
-			t.Errorf("%+v", a)
+		if !errors.Is(a().err, context.Canceled) || a().answer.Behavior != 0 {
+			t.Errorf("%+v", a())
 		}
 	})
 }
@@ -623,8 +648,8 @@ func TestCancelledWhileKept(t *testing.T) {
 		}
 		time.Sleep(settle)
 		synctest.Wait()
-		if !a.done || !errors.Is(a.err, context.Canceled) || a.answer.Behavior != 0 {
-			t.Errorf("%+v", a)
+		if !a().done || !errors.Is(a().err, context.Canceled) || a().answer.Behavior != 0 {
+			t.Errorf("%+v", a())
 		}
 	})
 }
@@ -706,8 +731,8 @@ func TestChoicesTypedAhead(t *testing.T) {
 		p.types("\r")
 		time.Sleep(grace)
 		synctest.Wait()
-		if a.done || strings.Contains(p.sees(), "Which ones?") {
-			t.Errorf("%+v\n%s", a, p.sees())
+		if a().done || strings.Contains(p.sees(), "Which ones?") {
+			t.Errorf("%+v\n%s", a(), p.sees())
 		}
 		close(p.board.keys)
 	})
@@ -725,7 +750,7 @@ func FuzzKeys(f *testing.F) {
 			a := p.approve(t.Context(), ask(npm))
 			pause, alone := time.Duration(0), false
 			for _, piece := range strings.Split(data, "|") {
-				if piece != "" && !a.done {
+				if piece != "" && !a().done {
 					alone = alone || pause >= grace && (piece == "o" || piece == "s")
 					p.types(piece)
 					pause = 0
@@ -736,7 +761,7 @@ func FuzzKeys(f *testing.F) {
 			}
 			time.Sleep(grace)
 			synctest.Wait()
-			if a.done && a.answer.Behavior == permission.Allow && !alone {
+			if a().done && a().answer.Behavior == permission.Allow && !alone {
 				t.Errorf("%q allows", data)
 			}
 			close(p.board.keys)
