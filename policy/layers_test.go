@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -97,6 +98,22 @@ flags: risk = "off" is ignored: managed.toml sets on`
 			if item.Place == "" {
 				t.Errorf("%s has no source", item.Key)
 			}
+		}
+	}
+}
+
+// TestCutShort: a rule that YAML cuts at a comma or a # is no other rule, but an
+// error where it stands.
+func TestCutShort(t *testing.T) {
+	for text, want := range map[string]string{
+		"permissions_deny: [Bash(cut -d, -f1)]": ":2:24: ",
+		"permissions_deny:\n  - Bash(echo #x)":  ":3:9: ",
+		"permissions_deny: ['']":                ":2:21: ",
+		"permission_mode: ''":                   ":2:19: ",
+	} {
+		chat := written(t, filepath.Join(t.TempDir(), "chat.md"), "---\n"+text+"\n---\n")
+		if src, err := (File{FrontMatter, chat}).Read(nil, mergePlace); err == nil || !strings.HasPrefix(err.Error(), chat+want) {
+			t.Errorf("%s: %v, want an error at %s: %v", text, src.Spec, want, err)
 		}
 	}
 }
