@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -106,7 +107,8 @@ func keepLocal(rule, path string) (place patterns.Source, kept bool, err error) 
 	if err != nil {
 		return place, false, nil
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !trusts(trust, path) {
+	before, ok := trusted(trust, path)
+	if !ok {
 		return place, false, nil
 	}
 	if place, err = policy.AddRule(path, approvedKey, rule); err != nil {
@@ -117,7 +119,11 @@ func keepLocal(rule, path string) (place patterns.Source, kept bool, err error) 
 		return place, false, err
 	}
 	settings, err := policy.ReadFile(path)
-	if err == nil {
+	switch {
+	case err != nil:
+	case !grownBy(rule, before, settings):
+		err = errors.New("something else changed it at the same time")
+	default:
 		err = trust.Set(real, settings)
 	}
 	if err != nil {
@@ -126,14 +132,31 @@ func keepLocal(rule, path string) (place patterns.Source, kept bool, err error) 
 	return place, true, nil
 }
 
-// trusts reports whether a file is trusted as it is now.
-func trusts(trust *policy.Trust, path string) bool {
+// trusted returns the settings of a file that is trusted as it is now; of one
+// that is not there, none.
+func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return &policy.Spec{}, true
+	}
 	real, err := policy.RealPath(path)
+	if err != nil {
+		return nil, false
+	}
+	settings, err := policy.ReadFile(path)
+	return settings, err == nil && trust.Holds(real, settings)
+}
+
+// grownBy reports whether settings are those of before, with no more than an
+// approved rule added.
+func grownBy(rule string, before, settings *policy.Spec) bool {
+	parsed, _, err := patterns.Parse(rule, patterns.Allow, patterns.Source{})
 	if err != nil {
 		return false
 	}
-	settings, err := policy.ReadFile(path)
-	return err == nil && trust.Holds(real, settings)
+	more := *before
+	more.Approved = append(slices.Clip(more.Approved), policy.Item{Text: parsed.String()})
+	now := settings.Digest()
+	return now == before.Digest() || now == more.Digest() // it may have stood there
 }
 
 // maxFile is how large a file may be to be compared, in bytes.

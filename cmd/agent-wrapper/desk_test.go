@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+// TestGrownBy: what is trusted after "always" is what was trusted before and the
+// rule, not what somebody else wrote meanwhile.
+func TestGrownBy(t *testing.T) {
+	parse := func(text string) *policy.Spec {
+		s, err := policy.Parse([]byte(text), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		before, after string
+		want          bool
+	}{
+		{"", `approved = ["Bash(npm test)"]`, true},
+		{`deny = ["Read"]`, "deny = ['Read']\napproved = [\"Bash(npm test)\"]", true},
+		{`approved = ["Bash(npm test)"]`, `approved = ["Bash(npm test)"]`, true},
+		{`approved = ["Edit"]`, `approved = ["Edit", "Bash(npm test)"]`, true},
+		{"", `approved = ["Bash"]`, false},
+		{"", `approved = ["Bash(npm test)", "Bash"]`, false},
+		{"", `approved = ["Bash", "Bash(npm test)"]`, false},
+		{`deny = ["Read"]`, `approved = ["Bash(npm test)"]`, false},
+		{"", "mode = \"bypassPermissions\"\napproved = [\"Bash(npm test)\"]", false},
+	} {
+		if got := grownBy("Bash(npm test)", parse(tt.before), parse(tt.after)); got != tt.want {
+			t.Errorf("%s became %s: %v", tt.before, tt.after, got)
+		}
+	}
+}
+
+// TestKeepLocal: "always" goes into a local policy that is not there or trusted
+// as it is, and that stays trusted; into no other.
+func TestKeepLocal(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), policy.LocalName)
+	for _, rule := range []string{"Bash(npm test)", "Bash(make)", "Bash(npm test)"} {
+		if place, kept, err := keepLocal(rule, path); !kept || err != nil || place.Name != path {
+			t.Fatal(rule, place, kept, err)
+		}
+		dir, err := stateDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		trust, err := policy.ReadTrust(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := trusted(trust, path); !ok {
+			t.Fatalf("after %s the file is not trusted", rule)
+		}
+	}
+	changed := "approved = [\"Bash(npm test)\", \"Bash(make)\"]\nallow = [\"Bash\"]\n"
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, kept, err := keepLocal("Bash(ls)", path); kept || err != nil {
+		t.Error("a rule was kept in a file that changed", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != changed {
+		t.Errorf("the file became %s", text)
+	}
+}
