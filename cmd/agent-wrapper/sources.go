@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -148,11 +147,4 @@ func (p *policyFlags) files(place patterns.Place) []string {
 		}
 	}
 	return files
-}
-
-// warn writes warnings for the user.
-func (a *app) warn(warnings []string) {
-	for _, w := range warnings {
-		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
-	}
 }

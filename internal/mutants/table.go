@@ -286,4 +286,40 @@ var Table = []Mutant{
 		New:  `	if _ = covers; false {`,
 		Test: "TestCanKeep",
 	},
+	{
+		Guard: "an untrusted allow list is a gate", File: "policy/merge.go",
+		Old:  `		f.Gate = s.Allow`,
+		New:  `		f.Gate = nil`,
+		Test: "TestUntrustedAllowIsAGate",
+	},
+	{
+		Guard: "an untrusted mode counts only if it forbids", File: "policy/merge.go",
+		Old:  `		if narrows(s.Mode) {`,
+		New:  `		if m.spec.setMode(s); true {`,
+		Test: "TestMergePairs",
+	},
+	{
+		Guard: "trust is in a file and its settings", File: "policy/trust.go",
+		Old:  `return f.Path == path && f.Digest == digest })`,
+		New:  `return f.Path == path && digest != "" })`,
+		Test: "TestTrust",
+	},
+	{
+		Guard: "a head that is none for the parser alone", File: "frontmatter/frontmatter.go",
+		Old:  `		return "", nil, astray(data, name)`,
+		New:  `		return "", nil, nil`,
+		Test: "TestRefused",
+	},
+	{
+		Guard: "anchors of YAML", File: "frontmatter/yaml.go",
+		Old:  `	case n.Anchor != "":`,
+		New:  `	case false:`,
+		Test: "TestRefused",
+	},
+	{
+		Guard: "always trusts no more than its rule", File: "cmd/agent-wrapper/desk.go",
+		Old:  `	return now == before.Digest() || now == more.Digest() // it may have stood there`,
+		New:  `	return now != "" || now == more.Digest()`,
+		Test: "TestGrownBy",
+	},
 }
