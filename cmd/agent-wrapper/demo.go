@@ -174,7 +174,7 @@ const unbroken = 400
 // question is what a person would see.
 func (m *mime) question(ask *permission.Request) (string, error) {
 	if !ask.Decision.Question {
-		shown, o := m.shown(*ask, false), display.TextOptions{Width: unbroken}
+		shown, o := m.shown(*ask, false, m.asker.choices(ask)), display.TextOptions{Width: unbroken}
 		return shown.Text(o) + shown.Menu(o), nil
 	}
 	asked, err := choices(ask.Use.Input)

@@ -24,8 +24,8 @@ const (
 	keyView    = "v"
 )
 
-// offers are the choices about a tool use.
-func (a *asker) offers(ask *permission.Request) []display.Choice {
+// choices are those about a tool use.
+func (a *asker) choices(ask *permission.Request) []display.Choice {
 	rungs := ladder(ask)
 	out := []display.Choice{{Key: keyOnce, Name: "once", Label: "once"}}
 	if len(rungs) > 0 {
@@ -146,12 +146,15 @@ func (q *question) kept(ctx context.Context, c *display.Choice) (answer permissi
 	return q.always(rungs[i].Rules), true, nil
 }
 
-// rungs are the rungs of a choice, as rules.
+// rungs are the rungs of a choice that stand on the screen: what may be kept
+// can have changed since.
 func (q *question) rungs(key string) []display.Rung {
-	if key == keyNever {
-		return denials(&q.ask)
+	for i := range q.offers {
+		if q.offers[i].Key == key {
+			return q.offers[i].Rungs
+		}
 	}
-	return ladder(&q.ask)
+	return nil
 }
 
 // pick asks for one of several rungs; -1 is none.

@@ -75,10 +75,12 @@ type question struct {
 	keys   keyboard
 	all    bool         // nothing is to be cut
 	shown  *display.Ask // what stands on the screen
-	text   string       // the same, as it was written
-	rows   int          // how many rows it takes; -1: not known
-	wide   int          // how wide the terminal was then
-	paint  func()       // shows the question anew
+	// offers are the choices that stand there, with their rules as they are.
+	offers []display.Choice
+	text   string // the same, as it was written
+	rows   int    // how many rows it takes; -1: not known
+	wide   int    // how wide the terminal was then
+	paint  func() // shows the question anew
 }
 
 // The persons and programs of an approval on a terminal.
@@ -216,11 +218,11 @@ func (q *question) stopped(kind tty.Kind) error {
 }
 
 // make makes what is shown.
-func (q *question) make() *display.Ask { return q.asker.shown(q.ask, q.all) }
+func (q *question) make() *display.Ask { return q.asker.shown(q.ask, q.all, q.offers) }
 
 // shown is a question fit to be shown.
-func (a *asker) shown(ask permission.Request, all bool) *display.Ask {
-	s := display.Source{Request: ask, All: all, Choices: a.offers(&ask)}
+func (a *asker) shown(ask permission.Request, all bool, offers []display.Choice) *display.Ask {
+	s := display.Source{Request: ask, All: all, Choices: offers}
 	if a.desk.file != nil {
 		s.File = a.desk.file(&ask.Use)
 	}
@@ -248,6 +250,7 @@ func (q *question) armed(counts bool) {
 // the terminal can do that.
 func (q *question) draw() {
 	q.erase()
+	q.offers = q.asker.choices(&q.ask)
 	q.shown = q.make()
 	o := q.style()
 	q.wide = q.width()
