@@ -36,7 +36,7 @@ func read(line string, opt Options, quick bool) (f *Facts) {
 	}()
 	w := newWalker(opt, line)
 	w.quick = quick
-	if why := w.text(line, opt.Dialect, w.start(), -1); why != "" {
+	if why := w.text(line, opt.Dialect, &w.home, -1); why != "" {
 		return failed(line, opt, why)
 	}
 	w.writtenThenRun()
@@ -116,6 +116,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	}
 	if tree != nil && w.facts.Actions == nil {
 		w.facts.Actions = make([]Action, 0, tree.calls.used+tree.redirs.used)
+		w.room = make([]Word, tree.args.used)
 	}
 	outer, by := w.unit, w.parent
 	w.parent = parent

@@ -217,6 +217,9 @@ func (e *effector) optionEffects() {
 }
 
 func (e *effector) optionEffect(a Arg) {
+	if a.Option.Effect == EffNone {
+		return
+	}
 	what := "option " + a.Option.Names[0] + " of " + e.prog.Name
 	switch a.Option.Effect {
 	case EffRun:
@@ -431,8 +434,11 @@ func (e *effector) operandEffects() {
 		return
 	}
 	p := e.sub()
-	what := "operand of " + e.prog.Name
 	rest := e.operandWords(p.Skip)
+	what := ""
+	if len(rest) > 0 || !e.idle(p) {
+		what = "operand of " + e.prog.Name
+	}
 	switch p.Operands {
 	case Reads, ReadsTree, PatternReads, PatternTree:
 		e.reads(p, rest, what)
@@ -490,6 +496,16 @@ func (e *effector) operandEffects() {
 			e.write(name, NeedCover, false, "output of "+e.prog.Name)
 		}
 	}
+}
+
+// idle reports whether the program does nothing in place of operands when it has
+// none: then there is no reason to put into words.
+func (e *effector) idle(p *Program) bool {
+	switch p.Operands {
+	case Text, Unread, Reads, PatternReads:
+		return !e.recursive && !e.inPlace
+	}
+	return false
 }
 
 // runs reports whether the operands say what is run: without them it is what

@@ -27,12 +27,21 @@ type scratch struct {
 	idle []*effector // effectors that no command uses now
 	home scope       // where the line starts
 	top  unit        // the line itself
+	look surveyor    // of the line itself
+}
+
+// opening is what the facts of every line need, in one piece of memory.
+type opening struct {
+	facts Facts
+	dirs  [1]Word // where the line starts
 }
 
 // newWalker returns a walker at the beginning of a line.
 func newWalker(opt Options, line string) *walker {
 	w := walkers.Get().(*walker)
-	w.opt, w.facts = opt, &Facts{Source: line}
+	o := &opening{facts: Facts{Source: line}, dirs: [1]Word{known(opt.Dir)}}
+	w.opt, w.facts = opt, &o.facts
+	w.home = scope{dirs: o.dirs[:]}
 	if opt.Workspace == "" {
 		w.opt.Workspace = opt.Dir
 	}
@@ -46,12 +55,13 @@ func (w *walker) free() {
 	walkers.Put(w)
 }
 
-// newUnit returns an empty unit; that of the line itself is the walker's own.
-func (w *walker) newUnit() *unit {
+// newUnit returns an empty unit and what surveys it; those of the line itself
+// are the walker's own.
+func (w *walker) newUnit() (*unit, *surveyor) {
 	if w.unit == nil {
-		return &w.top
+		return &w.top, &w.look
 	}
-	return new(unit)
+	return new(unit), new(surveyor)
 }
 
 // effector returns an empty effector.

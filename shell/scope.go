@@ -16,11 +16,6 @@ type scope struct {
 	names []Word          // places whose names stand on standard input, or nil
 }
 
-func (w *walker) start() *scope {
-	w.home = scope{dirs: []Word{known(w.opt.Dir)}}
-	return &w.home
-}
-
 func known(text string) Word {
 	if text == "" {
 		return unknown()

@@ -713,10 +713,14 @@ func (e *effector) gitRestores() {
 	if len(e.scan.Path) == 0 || e.has("--dry-run") || e.has("--cached") {
 		return
 	}
-	sub, rest := e.scan.Path[0], e.operandWords(0)
-	what := "operand of git " + sub
+	sub := e.scan.Path[0]
 	switch sub {
-	case "checkout", "restore", "rm":
+	case "checkout", "restore", "rm", "clean", "mv":
+	default:
+		return
+	}
+	rest, what := e.operandWords(0), "operand of git "+sub
+	switch sub {
 	case "clean":
 		if len(rest) == 0 {
 			rest = []Word{{Text: "."}}
@@ -728,8 +732,6 @@ func (e *effector) gitRestores() {
 			}
 		}
 		return // the operands themselves are in its entry
-	default:
-		return
 	}
 	for _, path := range rest {
 		e.inPlaceWrite(path, NeedNone, what)

@@ -48,9 +48,9 @@ func (u *unit) saw(word *syntax.Word, values []Word) {
 // spots of the places where the parser's tree is not what bash runs.
 // A plain tree has nothing but simple commands to look at.
 func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialect, parent int) *unit {
-	u := w.newUnit()
+	u, v := w.newUnit()
 	u.src, u.dialect = src, d
-	v := &surveyor{w: w, u: u, parent: parent}
+	v.w, v.u, v.parent = w, u, parent
 	if tree == nil {
 		syntax.Walk(file, v.node)
 	} else {
@@ -498,10 +498,12 @@ func (v *surveyor) decl(d *syntax.DeclClause) {
 	}
 }
 
+var specialLiteral = bytesOf("\\*?[{~`")
+
 // literal returns the text of a word that holds no expansion of any kind.
 func literal(word *syntax.Word) (string, bool) {
 	if len(word.Parts) == 1 {
-		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~`") {
+		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !holds(lit.Value, &specialLiteral) {
 			return lit.Value, true
 		}
 	}

@@ -36,6 +36,8 @@ type walker struct {
 	inFunction bool
 	// substituted: the words expanded last held a substitution.
 	substituted bool
+	// room is for the words of the commands of a plain line.
+	room  []Word
 	quick       bool // plain text is not given to the parser
 	scratch
 }
@@ -611,7 +613,7 @@ func (w *walker) fieldLists(args []*syntax.Word, s *scope) [][]Word {
 }
 
 func (w *walker) plainArgs(args []*syntax.Word) ([]Word, bool) {
-	words := make([]Word, len(args))
+	words := w.wordsFor(len(args))
 	for i, arg := range args {
 		f, ok := w.plainWord(arg)
 		if !ok {
@@ -620,6 +622,17 @@ func (w *walker) plainArgs(args []*syntax.Word) ([]Word, bool) {
 		words[i] = f
 	}
 	return words, true
+}
+
+// wordsFor returns room for the words of a command: out of that for the whole
+// line, while there is some. To append to them copies them.
+func (w *walker) wordsFor(n int) []Word {
+	if len(w.room) < n {
+		return make([]Word, n)
+	}
+	words := w.room[:n:n]
+	w.room = w.room[n:]
+	return words
 }
 
 // assignment walks one assignment. A dangerous variable makes what follows

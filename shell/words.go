@@ -47,18 +47,68 @@ func (w *walker) fields(word *syntax.Word, s *scope) [][]Word {
 	return out
 }
 
-// plainWord is the fast way for a literal without anything special.
+// plainWord is the fast way for a literal, bare or in quotes, without anything
+// special.
 func (w *walker) plainWord(word *syntax.Word) (Word, bool) {
 	if len(word.Parts) != 1 {
 		return Word{}, false
 	}
-	lit, ok := word.Parts[0].(*syntax.Lit)
-	if !ok || strings.ContainsAny(lit.Value, "\\*?[{~`<>") {
+	text, ok := w.plainText(word.Parts[0])
+	if !ok {
 		return Word{}, false
 	}
-	f := Word{Text: lit.Value}
+	f := Word{Text: text}
 	w.spot(&f, word)
 	return f, true
+}
+
+// plainText is the text of a part that stands for itself.
+func (w *walker) plainText(part syntax.WordPart) (string, bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		return p.Value, !holds(p.Value, &specialBare)
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && w.backquotes == 0
+	case *syntax.DblQuoted:
+		if p.Dollar || w.backquotes > 0 || len(p.Parts) > 1 {
+			return "", false
+		}
+		if len(p.Parts) == 0 {
+			return "", true
+		}
+		lit, ok := p.Parts[0].(*syntax.Lit)
+		if !ok || holds(lit.Value, &specialQuoted) {
+			return "", false
+		}
+		return lit.Value, true
+	}
+	return "", false
+}
+
+// specialBare and specialQuoted are the characters of a literal that are not
+// text, or that the parser may have left a command behind: outside quotes, and
+// in double quotes.
+var (
+	specialBare   = bytesOf("\\*?[{~`<>")
+	specialQuoted = bytesOf("\\`")
+)
+
+// bytesOf makes a table of ASCII characters.
+func bytesOf(chars string) (table [256]bool) {
+	for i := range len(chars) {
+		table[chars[i]] = true
+	}
+	return table
+}
+
+// holds reports whether text holds one of the characters of a table.
+func holds(text string, table *[256]bool) bool {
+	for i := range len(text) {
+		if table[text[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *walker) spot(f *Word, word *syntax.Word) {
