@@ -256,5 +256,16 @@ func (e *entry) wrong(want string) error {
 }
 
 func (v Value) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s:%d:%d: %s", v.Name, v.Line, v.Col, fmt.Sprintf(format, args...))
+	return &Error{Value{Name: v.Name, Line: v.Line, Col: v.Col}, fmt.Sprintf(format, args...)}
+}
+
+// Error is a fault of a head, with its place.
+type Error struct {
+	At   Value
+	Text string
+}
+
+// Error returns "name:line:col: text".
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.At.Name, e.At.Line, e.At.Col, e.Text)
 }

@@ -303,14 +303,26 @@ func placed(at patterns.Source) string {
 
 // at puts a place before an error.
 func at(place patterns.Source, err error) error {
-	switch {
-	case place.Name == "":
+	if place.Name == "" {
 		return err
-	case place.Line == 0:
-		return fmt.Errorf("%s: %w", place.Name, err)
 	}
-	return fmt.Errorf("%s:%d:%d: %w", place.Name, place.Line, place.Col, err)
+	return &placedError{place, err}
 }
+
+// placedError is an error with its place.
+type placedError struct {
+	place patterns.Source
+	err   error
+}
+
+func (e *placedError) Error() string {
+	if e.place.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.place.Name, e.err)
+	}
+	return fmt.Sprintf("%s:%d:%d: %v", e.place.Name, e.place.Line, e.place.Col, e.err)
+}
+
+func (e *placedError) Unwrap() error { return e.err }
 
 func orList(values []string) string {
 	text := ""

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
@@ -20,6 +22,9 @@ import (
 var listKeys = map[string]patterns.List{
 	"allow": patterns.Allow, "approved": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny,
 }
+
+// listNames are the keys of lists in alphabetical order.
+func listNames() []string { return slices.Sorted(maps.Keys(listKeys)) }
 
 // listed are the rules of one of listKeys.
 func (s *Spec) listed(key string) *[]Item {

@@ -17,7 +17,7 @@ func (a *app) policyCommand() *cobra.Command {
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/policy"
+)
+
+func (a *app) policyLintCommand() *cobra.Command {
+	var rules policyFlags
+	var asJSON, exitCode, list bool
+	cmd := &cobra.Command{
+		Use:   "lint [FILE...]",
+		Short: "Look for rules that allow more than they seem to, or do nothing",
+		Long: `lint reads policy files, and chat files with settings at their head, and says of
+each finding where it stands, why, and which narrower rule would do. Without a
+file it looks at the policies that a run here would find.
+
+The exit code is 2 if a file does not load; with --exit-code 10 for findings and
+11 if one of them is a danger.`,
+		Example: "  agent-wrapper policy lint agent-wrapper.toml",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if list {
+				for _, c := range policy.LintChecks() {
+					fmt.Fprintf(a.out, "%-17s %s\n", c.Name, c.Doc)
+				}
+				return nil
+			}
+			files, err := rules.policyFiles(args)
+			if err != nil {
+				return err
+			}
+			return a.lint(files, asJSON, exitCode)
+		},
+	}
+	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each finding, one a line")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 10 if there are findings, 11 if one is a danger")
+	cmd.Flags().BoolVar(&list, "list", false, "list the checks")
+	return cmd
+}
+
+// policyFiles are the files that a command names, by default those that a run
+// would find.
+func (p *policyFlags) policyFiles(args []string) ([]policy.File, error) {
+	var files []policy.File
+	for _, arg := range args {
+		files = append(files, policy.File{Kind: kindOf(arg), Path: arg})
+	}
+	if len(args) > 0 {
+		return files, nil
+	}
+	place, err := p.place()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range p.dirs(place).Files() {
+		if _, err := os.Stat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return nil, usage("there is no policy here: name a file, or make one with agent-wrapper init")
+	}
+	return files, nil
+}
+
+// foundJSON is a finding as a line of JSON.
+type foundJSON struct {
+	Check   string              `json:"check"`
+	Level   string              `json:"level"`
+	Source  string              `json:"source"`
+	Rule    string              `json:"rule"`
+	Why     string              `json:"why"`
+	Fix     string              `json:"fix"`
+	Instead []policy.Suggestion `json:"instead,omitempty"`
+}
+
+func (a *app) lint(files []policy.File, asJSON, exitCode bool) error {
+	worst := codeDone
+	for _, f := range files {
+		findings, err := lintFile(f)
+		if err != nil {
+			return unread(f.Path, err)
+		}
+		for _, found := range findings {
+			worst = max(worst, lintCode(found.Level))
+			if err := a.writeFinding(found, asJSON); err != nil {
+				return err
+			}
+		}
+		if len(findings) == 0 && !asJSON {
+			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(f.Path))
+		}
+	}
+	if !exitCode {
+		return nil
+	}
+	return exit(worst)
+}
+
+// unread is the error of a file that was named and cannot be read.
+func unread(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("there is no file %s: give one that exists", path)
+	}
+	return usage("%w", err)
+}
+
+func lintFile(f policy.File) ([]policy.Finding, error) {
+	read := policy.ReadFile
+	if f.Kind == policy.FrontMatter {
+		read = policy.ReadHead
+	}
+	spec, err := read(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Lint(spec)
+}
+
+func lintCode(level string) int {
+	if level == policy.LevelDanger {
+		return codeDeny
+	}
+	return codeAsk
+}
+
+func (a *app) writeFinding(found policy.Finding, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprint(a.out, visible.Text(found.String()))
+		return err
+	}
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(foundJSON{
+		Check: found.Check, Level: found.Level, Source: placeText(found), Rule: found.Rule, Why: found.Why, Fix: found.Fix, Instead: found.Instead,
+	})
+}
+
+// placeText is where a finding stands: file:line:col.
+func placeText(found policy.Finding) string {
+	return fmt.Sprintf("%s:%d:%d", found.Source.Name, found.Source.Line, found.Source.Col)
+}
+
+func (a *app) policyValidateCommand() *cobra.Command {
+	var rules policyFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate [FILE...]",
+		Short: "Say all that is wrong with policy files",
+		Long: `validate reads policy files, and chat files with settings at their head, as
+strictly as a run does, and says all that is wrong with its place: errors keep
+the file from loading, warnings are about rules that load and are dead. Without
+a file it reads the policies that a run here would find. The exit code is 2 if
+there is an error.`,
+		Example: "  agent-wrapper policy validate agent-wrapper.toml chat.md",
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := rules.policyFiles(args)
+			if err != nil {
+				return err
+			}
+			return a.validate(files, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write a JSON object for each problem, one a line")
+	return cmd
+}
+
+func (a *app) validate(files []policy.File, asJSON bool) error {
+	failed := false
+	for _, f := range files {
+		problems, err := f.Validate()
+		if err != nil {
+			return unread(f.Path, err)
+		}
+		for _, p := range problems {
+			failed = failed || !p.Warning
+			if err := a.writeProblem(f, p, asJSON); err != nil {
+				return err
+			}
+		}
+		if len(problems) == 0 && !asJSON {
+			fmt.Fprintf(a.out, "%s: good\n", visible.Line(f.Path))
+		}
+	}
+	if failed {
+		return exit(codeUsage)
+	}
+	return nil
+}
+
+func (a *app) writeProblem(f policy.File, p policy.Problem, asJSON bool) error {
+	if !asJSON {
+		text := p.String()
+		if p.Source.Name == "" && !strings.HasPrefix(text, f.Path) {
+			text = f.Path + ": " + text
+		}
+		_, err := fmt.Fprintln(a.out, visible.Line(text))
+		return err
+	}
+	level := "error"
+	if p.Warning {
+		level = "warning"
+	}
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(struct {
+		Level string `json:"level"`
+		File  string `json:"file"`
+		Line  int    `json:"line"`
+		Col   int    `json:"col"`
+		Text  string `json:"text"`
+	}{level, f.Path, p.Source.Line, p.Source.Col, p.Text})
+}

@@ -1,0 +1,197 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Finding is what a check says about a place in a policy.
+type Finding struct {
+	Check  string // the name of the check
+	Level  string // danger, warning or note
+	Source patterns.Source
+	Rule   string // the text of the rule, or key = value of a setting
+	Why    string
+	Fix    string // what to do, in words
+	// Instead are narrower rules that would do. Each of them loads, and no
+	// check finds anything in it.
+	Instead []Suggestion
+}
+
+// Suggestion is a rule in the list where it should stand.
+type Suggestion struct {
+	List string `json:"list"` // allow, ask or deny
+	Rule string `json:"rule"`
+}
+
+// The levels of findings, the worst first: more is allowed than anybody can
+// oversee; the rule does not do what it seems to; good to know.
+const (
+	LevelDanger  = "danger"
+	LevelWarning = "warning"
+	LevelNote    = "note"
+)
+
+// LintCheck looks for one kind of fault.
+type LintCheck struct {
+	Name string // "runs-program"
+	Doc  string // one sentence
+	run  func(*linter)
+}
+
+// LintChecks returns all checks, in the order in which they look. A rule that
+// one of them has found something in may be passed over by the later ones.
+func LintChecks() []LintCheck {
+	return []LintCheck{
+		{"no-effect", "a rule that can never match, or that is allowed nothing although it matches", noEffect},
+		{"duplicate", "a rule that stands twice, in the same or in another spelling", duplicates},
+		{"overruled", "an allow rule that an ask or deny rule always overrules", overruled},
+		{"shadowed", "a rule that a wider one of its list, or a stronger list, covers", shadowed},
+		{"everything", "an allow for all that a tool can do, or for every file or host", everything},
+		{"whole-program", "an allow for a program with all its subcommands, some of which change things", wholeProgram},
+		{"runs-program", "an allow for an interpreter or shell with whatever program file it is given", runsProgram},
+		{"runs-script", "an allow for whichever script or target files of the workspace name", runsScript},
+		{"wrapper", "an allow for a program that runs others: it does not cover what they do", wrappers},
+		{"destroys", "an allow for commands that destroy", destroys},
+		{"any-host", "an allow for commands that fetch from every host, or a host with an open end", anyHost},
+		{"host-in-command", "an ask or deny that names a host in a command: other programs reach it too", hostInCommand},
+		{"one-tool", "an ask or deny for a path and one tool only: other tools reach it too", oneTool},
+		{"unreachable", "a granular rule behind one that answers first", unreachable},
+		{"setting", "a setting that lifts a guard", settings},
+		{"reads-differently", "a rule that means something else than it seems to", readsDifferently},
+	}
+}
+
+// Lint looks for rules that allow more than they seem to, and for such that do
+// nothing. The findings stand in the order of the file. A policy that does not
+// load is an error: see Validate.
+func Lint(s *Spec) ([]Finding, error) {
+	l, err := newLinter(s)
+	if err != nil {
+		return nil, err
+	}
+	l.run()
+	slices.SortStableFunc(l.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Source.Line, b.Source.Line), cmp.Compare(a.Source.Col, b.Source.Col))
+	})
+	return l.findings, nil
+}
+
+// lintPlace is where rules are tried. What a rule says of paths is relative to
+// it, so that any other would do.
+var lintPlace = patterns.Place{Workspace: defaultDir, Home: defaultHome}
+
+// linter is one look at a policy.
+type linter struct {
+	spec     *Spec
+	catalog  *shell.Catalog
+	rules    []*linted
+	check    string // the name of the check that runs
+	findings []Finding
+	// done are rules about which nothing more is to be said.
+	done map[*linted]bool
+	// trial: a suggestion is tried; its own suggestions are of no interest.
+	trial bool
+}
+
+func newLinter(s *Spec) (*linter, error) {
+	compiled, _, _, err := s.Compile(lintPlace)
+	if err != nil {
+		return nil, err
+	}
+	l := &linter{spec: s, catalog: compiled.Catalog, done: map[*linted]bool{}}
+	for _, key := range listNames() {
+		for _, item := range *s.listed(key) {
+			l.rules = append(l.rules, newLinted(key, item, l.catalog))
+		}
+	}
+	return l, nil
+}
+
+func (l *linter) run() {
+	for _, check := range LintChecks() {
+		l.check = check.Name
+		check.run(l)
+	}
+}
+
+// linted is one rule of a list.
+type linted struct {
+	key      string
+	list     patterns.List
+	item     Item
+	rule     *patterns.Rule
+	warnings []patterns.Warning
+	cmd      *commandShape // nil unless it is about one simple command
+	set      *patterns.Set // the rule alone, ready to match
+	policy   *trialPolicy  // of an allow: see linter.allows
+}
+
+func newLinted(key string, item Item, catalog *shell.Catalog) *linted {
+	r := &linted{key: key, list: listKeys[key], item: item}
+	r.rule, r.warnings, _ = patterns.Parse(item.Text, r.list, item.Source) // the policy has been compiled
+	r.cmd = newCommandShape(r.rule, catalog)
+	r.set = patterns.NewSet(lintPlace, r.rule)
+	return r
+}
+
+// each goes over the rules of some lists that are still of interest.
+func (l *linter) each(list patterns.List, f func(r *linted)) {
+	for _, r := range l.rules {
+		if r.list == list && !l.done[r] {
+			f(r)
+		}
+	}
+}
+
+// find adds a finding about a rule. The suggestions that would be found fault
+// with themselves are left out.
+func (l *linter) find(level string, r *linted, why, fix string, instead ...Suggestion) {
+	f := Finding{Check: l.check, Level: level, Source: r.item.Source, Rule: r.rule.String(), Why: why, Fix: fix}
+	for _, s := range instead {
+		if !l.trial && l.clean(r, s) {
+			f.Instead = append(f.Instead, s)
+		}
+	}
+	l.findings = append(l.findings, f)
+}
+
+// clean reports whether the policy is without a finding about a rule that
+// takes the place of another.
+func (l *linter) clean(old *linted, s Suggestion) bool {
+	if _, err := usableRule(s.Rule, listKeys[s.List]); err != nil {
+		return false
+	}
+	mark := patterns.Source{Name: "suggestion", Line: 1}
+	next := *l.spec
+	list := next.listed(old.key)
+	*list = slices.DeleteFunc(slices.Clone(*list), func(i Item) bool { return i.Text == old.item.Text })
+	list = next.listed(s.List)
+	*list = append(slices.Clone(*list), Item{Text: s.Rule, Source: mark})
+	t, err := newLinter(&next)
+	if err != nil {
+		return false
+	}
+	t.trial = true
+	for _, r := range t.rules {
+		t.done[r] = r.item.Source != mark
+	}
+	t.run()
+	return !slices.ContainsFunc(t.findings, func(f Finding) bool { return f.Source == mark })
+}
+
+// String is the finding on two or three lines for a person.
+func (f *Finding) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s [%s]\n", at(f.Source, fmt.Errorf("%s: %s: %s", f.Level, f.Rule, f.Why)), f.Check)
+	fmt.Fprintf(&b, "    %s\n", f.Fix)
+	for _, s := range f.Instead {
+		fmt.Fprintf(&b, "    %s = [%s]\n", s.List, quote(s.Rule))
+	}
+	return b.String()
+}

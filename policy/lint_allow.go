@@ -1,0 +1,290 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// prefixes goes over the allow rules for commands that leave open what follows.
+func (l *linter) prefixes(f func(r *linted, c *commandShape)) {
+	l.each(patterns.Allow, func(r *linted) {
+		if r.cmd != nil && r.cmd.prefix && r.cmd.known != "" && !slices.Contains(asksOnly, r.cmd.lastKnown()) {
+			f(r, r.cmd)
+		}
+	})
+}
+
+// asksOnly are options with which a program only tells about itself.
+var asksOnly = []string{"--version", "--help", "-V"}
+
+// allow makes a suggestion of a Bash rule.
+func allow(spec string) Suggestion { return Suggestion{"allow", "Bash(" + spec + ")"} }
+
+// everything looks for rules that are about all that a tool does, or reach
+// beyond the workspace.
+func everything(l *linter) {
+	l.each(patterns.Allow, func(r *linted) {
+		switch {
+		case r.rule.Bare() && l.allows(r, "unknown-program --any"):
+			l.done[r] = true
+			l.find(LevelDanger, r, "every command line runs that no ask or deny rule stops", "name the commands",
+				allow("git status:*"), allow("git diff:*"))
+		case l.allowsUse(r, "WebFetch", "url", "https://any.example/"):
+			l.find(LevelWarning, r, "every host may be asked, and told what the agent has read", "name the hosts",
+				Suggestion{"allow", "WebFetch(domain:github.com)"})
+		default:
+			l.anyFile(r)
+		}
+	})
+}
+
+// anyFile looks for path rules that reach the keys and settings of the user's
+// home.
+func (l *linter) anyFile(r *linted) {
+	tool := r.rule.Tool()
+	inWorkspace := Suggestion{"allow", tool + "(./**)"}
+	switch {
+	case tool == "Read" || tool == "Grep" || tool == "NotebookRead":
+		if l.allowsUse(r, tool, inputFields[tool], "/home/dev/.ssh/id_ed25519") {
+			l.done[r] = true
+			l.find(LevelWarning, r, "files outside the workspace are read, keys in the home directory among them",
+				"keep to the workspace, or deny what is secret", inWorkspace, Suggestion{"deny", "Read(~/.ssh/**)"})
+		}
+	case tool == "Edit" || family[tool] == "Edit":
+		if l.allowsUse(r, tool, inputFields[tool], "/home/dev/.config/any") {
+			l.done[r] = true
+			l.find(LevelWarning, r, "files outside the workspace are changed", "keep to the workspace", inWorkspace)
+		}
+	}
+}
+
+// runsProgram looks for interpreters and shells that are given any file.
+func runsProgram(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		if c.entry == nil {
+			return
+		}
+		for _, e := range entries(c) {
+			line := c.known + e.words + " ./any-file"
+			if e.entry.Operands != shell.Script || c.operands > 0 || !l.allows(r, line) {
+				continue
+			}
+			l.done[r] = true
+			l.find(LevelDanger, r, fmt.Sprintf("%q runs: any program file, also one that the agent has written", line),
+				"name the program", allow(c.known+e.words+" ./scripts/check:*"), Suggestion{"ask", r.rule.String()})
+			return
+		}
+	})
+}
+
+// reached is the entry of a program or subcommand, and the words that lead to
+// it from the rule's own.
+type reached struct {
+	entry *shell.Program
+	words string
+}
+
+// entries are the entry of a rule's words and those of the subcommands that may
+// follow, the entry's own first.
+func entries(c *commandShape) []reached {
+	all := []reached{{c.entry, ""}}
+	for i := 0; i < len(all); i++ {
+		for _, sub := range subs(all[i].entry) {
+			all = append(all, reached{sub, all[i].words + " " + sub.Name})
+		}
+	}
+	return all
+}
+
+// subs are the subcommands of an entry without their other names.
+func subs(p *shell.Program) []*shell.Program {
+	var all []*shell.Program
+	for i := range p.Subs {
+		if sub := &p.Subs[i]; len(sub.Path) > 0 && sub.Path[len(sub.Path)-1] == sub.Name {
+			all = append(all, sub)
+		}
+	}
+	return all
+}
+
+// openTargets are the subcommands whose first operand names what is run.
+var openTargets = []string{"run", "run-script", "exec", "x"}
+
+// runsScript looks for make, npm run and their like without a target.
+func runsScript(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		if c.entry == nil || c.operands > 0 || wraps(c.entry) && c.lastKnown() != "run" {
+			return
+		}
+		alone := len(c.entry.Path) == 0 && len(c.entry.Subs) == 0
+		if !alone && (len(c.entry.Path) != 1 || !slices.Contains(openTargets, c.lastKnown())) {
+			return
+		}
+		line := c.known + " any-name"
+		finding, _, _ := l.riskOf(line)
+		if finding.Reason != l.runsReason() || !l.allows(r, line) {
+			return
+		}
+		l.done[r] = true
+		l.find(LevelWarning, r, fmt.Sprintf("%q runs: whatever goes by that name, and who may write the workspace's files says what it does", line),
+			"name what may run", allow(c.known+" test"), allow(c.known+" build"))
+	})
+}
+
+// runsReason is what the risk tables say of a program that runs others.
+func (l *linter) runsReason() string {
+	finding, _, _ := l.riskOf("make any-name")
+	return finding.Reason
+}
+
+// wraps reports whether the program runs what its operands say.
+func wraps(p *shell.Program) bool {
+	switch p.Operands {
+	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs:
+		return true
+	}
+	return false
+}
+
+// wrappers looks for rules that seem to be about the commands that a program
+// runs.
+func wrappers(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		if c.entry == nil || !wraps(c.entry) || c.operands > c.entry.Skip {
+			return
+		}
+		line := c.known + strings.Repeat(" any", c.entry.Skip-c.operands) + " ls"
+		_, _, ruins := l.riskOf(line)
+		switch program := c.known; {
+		case c.entry.Plain:
+			l.find(LevelNote, r, program+" needs no rule: only the command that it runs does", "remove it", allow("ls:*"))
+		case ruins:
+			l.done[r] = true
+			l.find(LevelDanger, r, "whatever other rules allow then also runs with the rights that "+program+" gives", "name the command",
+				allow(line), Suggestion{"ask", r.rule.String()})
+		case !l.allows(r, line):
+			l.find(LevelNote, r, "the rule is not about the commands that "+program+" runs: each needs a rule of its own, or one that goes on with its words",
+				"name the command too", allow(c.known+" ls:*"))
+		}
+	})
+}
+
+// wholeProgram looks for rules for a program with subcommands of which some
+// only read and others do not.
+func wholeProgram(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		if c.entry == nil || len(c.entry.Subs) == 0 || c.operands > 0 {
+			return
+		}
+		reads, writes, ruin := l.subcommands(r, c)
+		if len(writes) == 0 || len(reads) == 0 {
+			return
+		}
+		l.done[r] = true
+		level := LevelWarning
+		if ruin {
+			level = LevelDanger
+		}
+		l.find(level, r, "all subcommands run, also "+listed(writes), "name the subcommands", suggested(reads)...)
+	})
+}
+
+// subcommands are those that the rule makes run, by whether they only read;
+// the worst first. ruin tells whether one destroys.
+func (l *linter) subcommands(r *linted, c *commandShape) (reads, writes []string, ruin bool) {
+	var ruins []string
+	for _, sub := range subs(c.entry) {
+		line := c.known + " " + sub.Name
+		finding, changes, destroys := l.riskOf(line)
+		switch {
+		case finding.Reason == "" || !l.allows(r, line):
+		case destroys:
+			ruins = append(ruins, line)
+		case changes:
+			writes = append(writes, line)
+		default:
+			reads = append(reads, line)
+		}
+	}
+	return reads, append(ruins, writes...), len(ruins) > 0
+}
+
+// common are the subcommands that people want most.
+var common = []string{"status", "diff", "log", "list", "ls", "ps", "show", "get", "view", "test", "describe", "info", "version"}
+
+// suggested are rules for some of the lines, the most wanted first.
+func suggested(lines []string) []Suggestion {
+	rank := func(line string) int {
+		if i := slices.Index(common, line[strings.LastIndexByte(line, ' ')+1:]); i >= 0 {
+			return i
+		}
+		return len(common)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	var rules []Suggestion
+	for _, line := range lines[:min(3, len(lines))] {
+		rules = append(rules, allow(line+":*"))
+	}
+	return rules
+}
+
+// listed are a few of the lines in quotes.
+func listed(lines []string) string {
+	const most = 4
+	var quoted []string
+	for _, line := range lines[:min(most, len(lines))] {
+		quoted = append(quoted, fmt.Sprintf("%q", line))
+	}
+	text := strings.Join(quoted, ", ")
+	if n := len(lines) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// destroys looks for rules that let commands run which the risk tables hold
+// for high or forbidden.
+func destroys(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		if c.operands > 0 || c.entry != nil && (len(c.entry.Subs) > 0 || wraps(c.entry)) {
+			return
+		}
+		for _, tail := range []string{" any", " -r any", " -f any", " -rf any", " --force any", " --hard any"} {
+			line := c.known + tail
+			finding, _, ruins := l.riskOf(line)
+			if ruins && l.allows(r, line) {
+				l.find(LevelWarning, r, fmt.Sprintf("%q runs: %s", line, finding.Reason), "ask for it, or name what may go",
+					Suggestion{"ask", r.rule.String()})
+				return
+			}
+		}
+	})
+}
+
+// anyHost looks for programs that fetch whatever URL they are given.
+func anyHost(l *linter) {
+	l.prefixes(func(r *linted, c *commandShape) {
+		const host = "https://any.example/"
+		switch last := c.lastWord(); {
+		case c.entry != nil && c.entry.Operands == shell.URLs && c.operands == 0:
+			if l.allows(r, c.known+" "+host) {
+				l.find(LevelWarning, r, fmt.Sprintf("%q runs, and any other host", c.known+" "+host), "name the host",
+					allow(c.known+" http://localhost:3000/*"), Suggestion{"ask", r.rule.String()})
+			}
+		case strings.Contains(last, "://") && strings.Count(last, "/") == 2:
+			if line := c.known + ".any.example/"; l.allows(r, line) {
+				l.find(LevelWarning, r, fmt.Sprintf("%q runs: the host has no end", line), `write a "/" behind the host`, allow(c.known+"/*"))
+			}
+		}
+	})
+}
+
+// lastWord is the last word, as far as it is known.
+func (c *commandShape) lastWord() string {
+	return c.action.Words[min(c.count, len(c.action.Words)-1)].Text
+}

@@ -1,0 +1,399 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// where is a rule and its place, for another rule's finding.
+func (r *linted) where() string {
+	return fmt.Sprintf("%s %s (line %d)", r.key, r.rule, r.item.Source.Line)
+}
+
+// noEffect looks for rules that say nothing about anything.
+func noEffect(l *linter) {
+	for _, r := range l.rules {
+		for _, w := range r.warnings {
+			if w.Kind == patterns.Dead && !l.done[r] {
+				l.done[r] = true
+				l.find(LevelWarning, r, w.Text, "remove it")
+			}
+		}
+	}
+	l.each(patterns.Allow, func(r *linted) {
+		if r.cmd == nil || r.cmd.count == 0 {
+			return
+		}
+		if why := l.neverAllowed(r); why != "" {
+			l.done[r] = true
+			l.find(LevelWarning, r, "it allows nothing, "+why, "remove it, or name what the command runs")
+		}
+	})
+}
+
+// neverAllowed says why no command that the rule matches is allowed by it, ""
+// if one is, or that is not certain: what is opaque with any words behind is
+// so by the rule's own.
+func (l *linter) neverAllowed(r *linted) string {
+	c := r.cmd
+	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r.item) // ask and deny: see overruled
+	if c.entry != nil && (c.entry.Plain || wraps(c.entry)) {
+		return ""
+	}
+	why := ""
+	for _, tail := range []string{"any.example", "any any", "any", "x:1", "--version", ""} {
+		line := c.filled(tail)
+		hidden := opaque(analyze(line, l.catalog))
+		if hidden == "" || alone.decide("Bash", "command", line).Behavior.String() == "allow" {
+			return ""
+		}
+		why = fmt.Sprintf("not even %q, for %s", line, hidden)
+	}
+	return why
+}
+
+// opaque is the reason of the first opaque spot of a line, "" if it has none.
+func opaque(facts *shell.Facts) string {
+	for i := range facts.Actions {
+		if a := &facts.Actions[i]; a.Kind == shell.Opaque {
+			return a.Reason
+		}
+	}
+	return ""
+}
+
+// filled is the rule as a line, with text for each wildcard.
+func (c *commandShape) filled(text string) string {
+	var words []string
+	for _, w := range c.action.Words {
+		switch full := w.Filled(text); {
+		case w.Known() || full == w.Text && full != "":
+			words = append(words, shellWord(w.Text))
+		case full != "" && w.Text == "":
+			words = append(words, full) // may be several words
+		case full != "":
+			words = append(words, shellWord(full))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// duplicates looks for rules that stand twice.
+func duplicates(l *linter) {
+	for i, r := range l.rules {
+		for _, first := range l.rules[:i] {
+			if first.key == r.key && !l.done[first] && !l.done[r] && (first.rule.String() == r.rule.String() || l.covers(first, r) && l.covers(r, first)) {
+				l.done[r] = true
+				l.find(LevelNote, r, "it says what "+first.where()+" says", "remove it")
+			}
+		}
+	}
+}
+
+// overruled looks for allow rules that never decide.
+func overruled(l *linter) {
+	asks := l.gateAsks()
+	l.each(patterns.Allow, func(r *linted) {
+		for _, by := range l.rules {
+			if by.list == patterns.Allow || by.list == patterns.Ask && !asks || l.done[r] || !l.stops(by, r) {
+				continue
+			}
+			l.done[r] = true
+			l.find(LevelWarning, r, "it never allows anything: "+by.where()+" always answers first", "remove one of the two")
+		}
+	})
+}
+
+// gateAsks reports whether what the allow list does not name is asked. Where
+// it is denied, an allow beside an ask makes the difference.
+func (l *linter) gateAsks() bool {
+	return l.spec.Unlisted == "ask" || l.spec.Unlisted == "" && (l.spec.Mode == "" || l.spec.Mode == modes.Default.String())
+}
+
+// stops reports whether an ask or deny rule matches for certain whatever an
+// allow rule matches.
+func (l *linter) stops(by, r *linted) bool {
+	if r.cmd != nil {
+		return by.surely(r.cmd.subject(), 0)
+	}
+	return l.covers(by, r)
+}
+
+// shadowed looks for rules that could be left out.
+func shadowed(l *linter) {
+	for _, r := range l.rules {
+		for _, by := range l.rules {
+			if l.done[r] || by == r || l.done[by] && !l.trial || !l.shadows(by, r) {
+				continue
+			}
+			l.done[r] = true
+			why := by.where() + " covers it"
+			if by.list != r.list {
+				why = "it never decides: " + by.where() + " covers it"
+			}
+			l.find(LevelNote, r, why, "remove it, or the wider rule")
+		}
+	}
+}
+
+// shadows reports whether a rule that covers another leaves it without effect.
+func (l *linter) shadows(by, r *linted) bool {
+	switch {
+	case r.list == patterns.Allow && by.key == r.key:
+		return l.coversAllow(by, r)
+	case r.list == patterns.Allow || by.list < r.list:
+		return false
+	}
+	return l.covers(by, r)
+}
+
+// coversAllow reports whether all that one allow rule allows another does too:
+// by the matcher, and by the evaluator for what the program can be told.
+func (l *linter) coversAllow(by, r *linted) bool {
+	if !l.covers(by, r) {
+		return false
+	}
+	if r.cmd == nil {
+		return true
+	}
+	for _, line := range l.attempts(r.cmd) {
+		if l.allows(r, line) && !l.allows(by, line) {
+			return false
+		}
+	}
+	return true
+}
+
+// attempts are lines that a rule is about, with what may follow its words: an
+// exact rule covers what the command writes, a longer one what it fetches or
+// runs.
+func (l *linter) attempts(c *commandShape) []string {
+	lines := []string{c.filled("")}
+	if len(c.action.Words) == c.count {
+		return lines
+	}
+	lines = append(lines, c.filled("any"), c.filled("any any"), c.filled("./any"))
+	if !c.prefix || c.entry == nil {
+		return lines
+	}
+	for o := range c.entry.All {
+		line := c.known + " " + o.Names[0]
+		if o.Value != shell.NoValue {
+			line += " any"
+		}
+		lines = append(lines, line, line+" any")
+	}
+	return lines
+}
+
+// covers reports whether it is proven that one rule matches all that another
+// does. Both are of one list, or the first is of a stronger one.
+func (l *linter) covers(by, r *linted) bool {
+	switch {
+	case by.rule.Tool() == "*":
+		return r.rule.Tool() != "*"
+	case r.cmd != nil && by.cmd != nil && r.list == patterns.Allow:
+		// The matcher does not answer where an argument may be an option; a rule
+		// whose words begin the other's is about all of it there as well.
+		return by.cmd.alike(r.cmd) && by.surely(r.cmd.subject(), reach(r.cmd)) || by.cmd.prefix && leads(by.cmd, r.cmd)
+	case r.cmd != nil && by.cmd != nil:
+		return by.cmd.prefix && leads(by.cmd, r.cmd)
+	case by.rule.Bare() && !r.rule.Bare():
+		return by.rule.Tool() == r.rule.Tool() || family[r.rule.Tool()] == by.rule.Tool()
+	case r.rule.Bare() || by.rule.Bare():
+		return r.rule.Bare() && by.rule.Bare() && family[r.rule.Tool()] == by.rule.Tool()
+	}
+	return coversPath(by.rule, r.rule) || coversName(by, r.rule)
+}
+
+// alike reports whether two rules may be about the same program.
+func (c *commandShape) alike(other *commandShape) bool {
+	return c.count == 0 || other.count == 0 || c.program() == other.program()
+}
+
+// reach is how far the words of an allow rule go.
+func reach(c *commandShape) int {
+	if len(c.action.Words) == c.count {
+		return 0
+	}
+	return c.action.Reach
+}
+
+// leads reports whether the words of one rule begin those of the other. That
+// is enough for ask and deny, which see through the spelling of both alike.
+func leads(by, r *commandShape) bool {
+	if by.count != len(by.action.Words)-1 || by.count == 0 || by.action.Words[by.count].Text != "" || r.count < by.count {
+		return false
+	}
+	for i := range by.count {
+		if by.action.Words[i].Text != r.action.Words[i].Text {
+			return false
+		}
+	}
+	return true
+}
+
+// family are the tools that a rule for another tool is about as well.
+var family = map[string]string{
+	"Write": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit",
+	"Grep": "Read", "Glob": "Read", "LS": "Read", "NotebookRead": "Read",
+}
+
+// coversPath compares path rules: a rule for all below a directory covers
+// rules for what lies there.
+func coversPath(by, r *patterns.Rule) bool {
+	if by.Tool() != r.Tool() && family[r.Tool()] != by.Tool() {
+		return false
+	}
+	dir, found := strings.CutSuffix(specifier(by), "/**")
+	if !found || strings.ContainsAny(dir, `*?[{\`) {
+		return false
+	}
+	set := patterns.NewSet(lintPlace, by, r).Rules()
+	top, roots := set[0].Roots(), set[1].Roots()
+	if len(top) != 1 || len(roots) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(roots, func(root string) bool { return !below(top[0], root, specifier(r)) })
+}
+
+// below reports whether all that a rule with this root is about lies below
+// another root.
+func below(top, root, spec string) bool {
+	if root == top {
+		return strings.ContainsAny(spec, "*?[") // not the directory itself
+	}
+	return strings.HasPrefix(root, strings.TrimSuffix(top, "/")+"/")
+}
+
+// specifier is what stands in a rule's parentheses, without "./" before it.
+func specifier(r *patterns.Rule) string {
+	_, spec, _ := strings.Cut(strings.TrimSuffix(r.String(), ")"), "(")
+	return strings.TrimPrefix(spec, "./")
+}
+
+// coversName compares rules for hosts, names and MCP tools.
+func coversName(by *linted, r *patterns.Rule) bool {
+	sub := &patterns.Subject{Kind: patterns.UseTool, Tool: r.Tool(), Name: specifier(r)}
+	switch {
+	case strings.Contains(r.String(), "*") || by.rule.Tool() == "Bash" || r.Tool() == "Bash":
+		return false
+	case r.Tool() == "WebFetch":
+		url := patterns.NewURL(shell.Word{Text: "https://" + strings.TrimPrefix(specifier(r), "domain:") + "/"})
+		sub = &patterns.Subject{Kind: patterns.FetchURL, Tool: "WebFetch", URL: url}
+	case inputFields[r.Tool()] == "file_path" || inputFields[r.Tool()] == "path" || inputFields[r.Tool()] == "notebook_path":
+		return false
+	}
+	return by.surely(sub, 0)
+}
+
+// hostInCommand looks for hosts in the words of ask and deny rules.
+func hostInCommand(l *linter) {
+	for _, r := range l.rules {
+		if r.list == patterns.Allow || r.cmd == nil || r.cmd.action.Program == nil || l.done[r] {
+			continue
+		}
+		for _, w := range r.cmd.action.Words[1:] {
+			if host := hostOf(w.Filled("*")); host != "" {
+				l.find(LevelNote, r, "only this spelling of this command is meant: other programs, and WebFetch, reach "+host+" too",
+					"name the host", Suggestion{r.key, "WebFetch(domain:" + host + ")"})
+				break
+			}
+		}
+	}
+}
+
+// hostOf is the host of a URL in a word of a rule, "" if it has none.
+func hostOf(word string) string {
+	_, rest, found := strings.Cut(word, "://")
+	if !found {
+		return ""
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	host, _, _ = strings.Cut(host, ":")
+	host = strings.Trim(host, "*.")
+	if !strings.Contains(host, ".") || strings.Contains(host, "*") {
+		return ""
+	}
+	return host
+}
+
+// oneTool looks for path rules that are about one tool, which others go round.
+func oneTool(l *linter) {
+	for _, r := range l.rules {
+		wider := family[r.rule.Tool()]
+		if r.list == patterns.Allow || wider == "" || l.done[r] {
+			continue
+		}
+		text := wider
+		if !r.rule.Bare() {
+			text += "(" + specifier(r.rule) + ")"
+		}
+		l.find(LevelWarning, r, "only the tool "+r.rule.Tool()+" is meant: other tools and commands do the same to these files",
+			"write "+wider+", which is about all of them", Suggestion{r.key, text})
+	}
+}
+
+// unreachable looks for granular rules behind one without conditions.
+func unreachable(l *linter) {
+	for i, r := range l.spec.Rules {
+		for _, first := range l.spec.Rules[:i] {
+			bare := len(first.Paths)+len(first.Commands)+len(first.Patterns)+len(first.Domains) == 0
+			if r.Action == "deny" || first.Action == "deny" && !bare || !bare || !amongTools(r.Tools, first.Tools) {
+				continue
+			}
+			l.findings = append(l.findings, Finding{
+				Check: l.check, Level: LevelWarning, Source: r.Source, Rule: r.Action + " " + strings.Join(r.Tools, ", "),
+				Why: fmt.Sprintf("the rule without conditions in line %d answers first", first.Source.Line),
+				Fix: "put this rule before it",
+			})
+			break
+		}
+	}
+}
+
+// amongTools reports whether each tool is one of others.
+func amongTools(tools, others []string) bool {
+	return !slices.ContainsFunc(tools, func(t string) bool { return !slices.Contains(others, t) })
+}
+
+// lifted are the values of settings that take away what protects.
+var lifted = []struct{ key, value, level, why, fix string }{
+	{"mode", "bypassPermissions", LevelDanger, "whatever no rule denies runs without a question", `mode = "acceptEdits" asks for commands`},
+	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
+	{"risk", "off", LevelNote, "no command is denied or asked about for what it does, only by rules", "leave it out"},
+	{"unlisted", "risk", LevelNote, "the allow list is no gate: what it does not name is decided by its risk", `unlisted = "ask"`},
+}
+
+func settings(l *linter) {
+	for _, s := range lifted {
+		if *l.spec.settings()[s.key] != s.value {
+			continue
+		}
+		l.findings = append(l.findings, Finding{
+			Check: l.check, Level: s.level, Source: l.spec.places[s.key], Rule: s.key + " = " + quote(s.value), Why: s.why, Fix: s.fix,
+		})
+	}
+}
+
+// readsDifferently passes on what the reader of rules noted.
+func readsDifferently(l *linter) {
+	for _, r := range l.rules {
+		for _, w := range r.warnings {
+			switch {
+			case l.done[r]:
+			case w.Kind == patterns.Danger && r.cmd == nil:
+				l.find(LevelWarning, r, w.Text, "write it as it is meant")
+			case w.Kind == patterns.Note && inputFields[r.rule.Tool()] != "file_path":
+				// Of paths it is noted that they are absolute, which they are meant
+				// to be in a file of ours.
+				l.find(LevelNote, r, w.Text, "write it as it is meant")
+			}
+		}
+	}
+}

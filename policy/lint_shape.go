@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// commandShape is a Bash rule about one simple command, as the shell would
+// read a line of its form.
+type commandShape struct {
+	action *shell.Action // its words have holes where the rule has wildcards
+	// prefix: after the known words, which are given as shell text, any may
+	// follow.
+	prefix bool
+	known  string
+	count  int // of the known words
+	// entry is the catalogue's for the innermost subcommand among the words,
+	// nil if the program is unknown. operands are those that the rule names.
+	entry    *shell.Program
+	operands int
+}
+
+// anyWords stands for a wildcard in a line that is only read.
+const anyWords = "$agent_wrapper_any"
+
+func newCommandShape(r *patterns.Rule, catalog *shell.Catalog) *commandShape {
+	spec, found := strings.CutPrefix(r.String(), "Bash(")
+	if !found || r.Bare() {
+		return nil
+	}
+	line, ok := lineOf(strings.TrimSuffix(spec, ")"))
+	if !ok {
+		return nil
+	}
+	facts := analyze(line, catalog)
+	if len(facts.Actions) == 0 {
+		return nil
+	}
+	c := &commandShape{action: &facts.Actions[0]}
+	if c.action.Kind != shell.Command || len(c.action.Assigns) > 0 || !simple(facts) {
+		return nil
+	}
+	c.readWords()
+	return c
+}
+
+// simple reports whether a line is one command: all else is done by it.
+func simple(facts *shell.Facts) bool {
+	for i := range facts.Actions[1:] {
+		if facts.Actions[i+1].Parent < 0 {
+			return false
+		}
+	}
+	return facts.Failed == ""
+}
+
+// lineOf is the text of a rule as a line of the shell, with an expansion for
+// each wildcard; not ok if it is none, or more than that.
+func lineOf(spec string) (line string, ok bool) {
+	if body, prefix := strings.CutSuffix(spec, ":*"); prefix {
+		spec = strings.TrimRight(body, " \t\n") + " *"
+	}
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(spec); i++ {
+		switch c := spec[i]; {
+		case c == '\\' && quote != '\'' && i+1 < len(spec):
+			b.WriteString(spec[i : i+2])
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+			if c == '*' || c == '$' && quote == '"' {
+				return "", false
+			}
+			b.WriteByte(c)
+		case c == '\'' || c == '"':
+			quote = c
+			b.WriteByte(c)
+		case c == '*':
+			b.WriteString(anyWords)
+		case strings.IndexByte("$`\n<>|&;()#", c) >= 0:
+			return "", false
+		case strings.IndexByte("?[]{}!", c) >= 0:
+			b.WriteString(`\` + string(c))
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), quote == 0
+}
+
+func analyze(line string, catalog *shell.Catalog) *shell.Facts {
+	return shell.Analyze(line, shell.Options{Dir: lintPlace.Workspace, Home: lintPlace.Home, Catalog: catalog})
+}
+
+// readWords tells the words that are known from the rest.
+func (c *commandShape) readWords() {
+	words := c.action.Words
+	for c.count < len(words) && words[c.count].Known() {
+		c.count++
+	}
+	known := words[:c.count:c.count]
+	if c.count == len(words)-1 {
+		last := words[c.count]
+		c.prefix = len(last.Holes) == 1 && last.Holes[0].At == len(last.Text)
+		if c.prefix && last.Text != "" { // python*
+			known = append(known, shell.Word{Text: last.Text})
+		}
+	}
+	var texts []string
+	for _, w := range known {
+		texts = append(texts, shellWord(w.Text))
+	}
+	c.known = strings.Join(texts, " ")
+	if c.action.Program == nil || c.count == 0 {
+		return
+	}
+	scan := c.action.Program.Scan(known)
+	c.entry = scan.Prog
+	for _, arg := range scan.Args {
+		if arg.Kind == shell.ArgOperand || arg.Kind == shell.ArgUnlisted || arg.Kind == shell.ArgOption && arg.Option.Pattern {
+			c.operands++
+		}
+	}
+}
+
+// shellWord is a word as a shell reads it back.
+func shellWord(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// program is the name of the rule's program.
+func (c *commandShape) program() string { return c.action.Words[0].Text }
+
+// lastKnown is the last known word.
+func (c *commandShape) lastKnown() string {
+	if c.count == 0 {
+		return ""
+	}
+	return c.action.Words[c.count-1].Text
+}
+
+// subject is what the rule is about, for the matcher: a Yes of another rule
+// holds for all that this one matches.
+func (c *commandShape) subject() *patterns.Subject {
+	return &patterns.Subject{Kind: patterns.RunCommand, Tool: "Bash", Command: c.action}
+}
+
+// trialPolicy is a policy in which only one rule allows something, and all ask
+// and deny rules stand.
+type trialPolicy struct {
+	policy  *permission.Policy
+	session *permission.Session
+}
+
+// trialOf makes the policy in which an allow rule is tried.
+func (l *linter) trialOf(items ...Item) *trialPolicy {
+	s := &Spec{Allow: items, Ask: l.spec.Ask, Deny: l.spec.Deny, Risk: "off", Unlisted: "ask"}
+	for _, r := range l.spec.Rules {
+		if r.Action != "allow" {
+			s.Rules = append(s.Rules, r)
+		}
+	}
+	p, session, _, err := s.Compile(lintPlace)
+	if err != nil {
+		return nil // a part of a policy that loads does not fail to
+	}
+	p.Catalog = l.catalog
+	return &trialPolicy{p, session}
+}
+
+// decide is what the evaluator says to a tool use.
+func (t *trialPolicy) decide(tool, field, text string) permission.Decision {
+	input, err := json.Marshal(map[string]string{field: text})
+	if err != nil || t == nil {
+		return permission.Decision{Behavior: permission.Deny}
+	}
+	use := permission.ToolUse{Tool: tool, Input: input, Dir: lintPlace.Workspace}
+	return permission.Evaluate(t.policy, t.session, &use, workspace.Fake{Dir: lintPlace.Workspace}, nil)
+}
+
+// allows reports whether a rule alone, beside the ask and deny rules of the
+// policy, makes a command line run without a question.
+func (l *linter) allows(r *linted, line string) bool {
+	return l.allowsUse(r, "Bash", "command", line)
+}
+
+func (l *linter) allowsUse(r *linted, tool, field, text string) bool {
+	if r.policy == nil {
+		r.policy = l.trialOf(r.item)
+	}
+	return r.policy.decide(tool, field, text).Behavior == permission.Allow
+}
+
+// surely reports whether the rule matches for certain what a subject stands for.
+func (r *linted) surely(sub *patterns.Subject, reach int) bool {
+	_, m := r.set.Match(sub, patterns.Query{Reach: reach})
+	return m == patterns.Yes
+}
+
+// riskOf is the risk of a line's command, and whether it does more than read,
+// or destroys.
+func (l *linter) riskOf(line string) (finding risk.Finding, changes, ruins bool) {
+	facts := analyze(line, l.catalog)
+	if len(facts.Actions) == 0 {
+		return finding, false, false
+	}
+	finding = risk.Each(facts, risk.Default)[0]
+	return finding, finding.Class > risk.Safe, finding.Class > risk.Moderate
+}

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/frontmatter"
+	"github.com/agent-wrapper/agent-wrapper/internal/stricttoml"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// Problem is something in a policy file that keeps it from loading, or, as a
+// warning, that loads and should be looked at.
+type Problem struct {
+	Source  patterns.Source
+	Warning bool
+	Text    string
+}
+
+// String is the problem on one line: "file:line:col: error: text".
+func (p *Problem) String() string {
+	level := "error: "
+	if p.Warning {
+		level = "warning: "
+	}
+	return at(p.Source, errors.New(level+p.Text)).Error()
+}
+
+// Validate reads the text of a policy file as strictly as it is loaded, and
+// returns all that is wrong with it, the errors first. Paths in it are taken
+// relative to some workspace: whether they exist is not looked at.
+func Validate(data []byte, name string) []Problem {
+	spec, err := Parse(data, name)
+	if err != nil {
+		return problems(err)
+	}
+	return spec.validate()
+}
+
+// Validate is the function of that name for a file: of kind FrontMatter the head
+// of a chat. The error is that the file cannot be read.
+func (f File) Validate() ([]Problem, error) {
+	if f.Kind != FrontMatter {
+		data, err := readFile(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		return Validate(data, f.Path), nil
+	}
+	spec, err := ReadHead(f.Path)
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path):
+		return nil, err
+	case err != nil:
+		return problems(err), nil
+	}
+	return spec.validate(), nil
+}
+
+func (s *Spec) validate() []Problem {
+	_, _, _, err := s.Compile(lintPlace)
+	found := problems(err)
+	for _, key := range listNames() {
+		for _, item := range *s.listed(key) {
+			_, warnings, _ := patterns.Parse(item.Text, listKeys[key], item.Source) // Compile has said why not
+			for _, w := range warnings {
+				place := column(w.Source, w.Col)
+				found = append(found, Problem{place, true, shortened(w.String(), place)})
+			}
+		}
+	}
+	return found
+}
+
+// problems takes an error apart that joins several.
+func problems(err error) []Problem {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []Problem
+		for _, e := range joined.Unwrap() {
+			all = append(all, problems(e)...)
+		}
+		return all
+	}
+	place := placeOf(err)
+	return []Problem{{Source: place, Text: shortened(err.Error(), place)}}
+}
+
+// placeOf is where an error says that the fault is.
+func placeOf(err error) patterns.Source {
+	var file *stricttoml.Error
+	var head *frontmatter.Error
+	var rule *patterns.Error
+	var placed *placedError
+	switch {
+	case errors.As(err, &file):
+		return patterns.Source{Name: file.Name, Line: file.Line, Col: file.Col}
+	case errors.As(err, &head):
+		return patterns.Source{Name: head.At.Name, Line: head.At.Line, Col: head.At.Col}
+	case errors.As(err, &rule):
+		return column(rule.Source, rule.Col)
+	case errors.As(err, &placed):
+		return placed.place
+	}
+	return patterns.Source{}
+}
+
+// column is the place of a column of a rule.
+func column(s patterns.Source, col int) patterns.Source {
+	if s.Col > 0 {
+		col += s.Col - 1
+	}
+	s.Col = col
+	return s
+}
+
+// shortened is the text of an error without its place before it.
+func shortened(text string, place patterns.Source) string {
+	return strings.TrimPrefix(text, at(place, errors.New("")).Error())
+}

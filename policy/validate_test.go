@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestValidate: everything that is wrong is said, each with its place.
+func TestValidate(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"nothing", "", ""},
+		{"a good one", full, ""},
+		{"keys", "alow = []\nmode = 1\n\n[[rules]]\ntool = []", `
+			p:1:1: error: unknown key alow
+			p:2:8: error: mode: want a string, got a number
+			p:5:1: error: rules[0]: unknown key tool`},
+		{"twice", "mode = 'plan'\nmode = 'plan'", "p:2:1: error: key mode stands twice"},
+		{"no TOML", "allow = [", "p:1:10: error: the file ends where a value is expected"},
+		{"rules", "deny = ['Bash(x', 'Bash(a b)(', \n 'Read(a)']\nallow = ['Bash(fi)', 'Bash(\u200bx)', 'Bash(ls)']", `
+			p:1:14: error: rule Bash(x: "(" is not closed; write Bash(x)
+			p:1:29: error: rule Bash(a b)(: text after the closing ")"; write Bash(a b)
+			p:3:16: warning: rule Bash(fi): "fi" is a keyword of the shell, and a rule is about one simple command, so it never matches: remove it, or name the command itself
+			p:3:28: warning: rule "Bash(\u200bx)": the rule holds U+200B, which does not show or looks like a blank`},
+		{"settings", "mode = 'x'\nrisk = ''\nunlisted = 'maybe'\n", `
+			p:3:12: error: unlisted is "maybe", want ask, deny or risk
+			p:2:8: error: risk is "", want on or off
+			p:1:8: error: unknown permission mode "x" (one of default, acceptEdits, plan, dontAsk, bypassPermissions)`},
+		{"granular rules", "[[rules]]\ntools = ['Bash']\naction = 'no'\n[[rules]]\ntools = ['Bash']\naction = 'deny'\npatterns = ['(']\n" +
+			"[[rules]]\ntools = ['Bash']\naction = 'deny'\ncommands = ['rm']\nmatch = ['ls']", `
+			p:1:1: error: action is "no", want allow, ask or deny
+			p:4:1: error: rule deny Bash patterns=(: patterns: "(": missing closing ): "("; write a regular expression in the syntax of RE2
+			p:12:11: error: match: the rule does not deny ls`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, p := range Validate([]byte(tt.text), "p") {
+				got = append(got, p.String())
+			}
+			want := strings.Split(strings.ReplaceAll(strings.TrimSpace(tt.want), "\t", ""), "\n")
+			if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
