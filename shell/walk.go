@@ -38,7 +38,7 @@ type walker struct {
 	substituted bool
 	// room is for the words of the commands of a plain line.
 	room  []Word
-	quick       bool // plain text is not given to the parser
+	quick bool // plain text is not given to the parser
 	scratch
 }
 
