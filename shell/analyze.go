@@ -105,17 +105,17 @@ func (w *walker) text(text string, d Dialect, s *scope, parent int) string {
 	return why
 }
 
-// run is text, and returns the state after it as well.
-func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, string) {
+// run is text, and returns what comes after it as well.
+func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, string) {
 	if why := refuse(text, d); why != "" {
-		return s, why
+		return same(s), why
 	}
 	file, tree, err := w.tree(text)
 	if err != nil {
-		return s, "the line cannot be parsed: " + err.Error()
+		return same(s), "the line cannot be parsed: " + err.Error()
 	}
 	if tree != nil && w.facts.Actions == nil {
-		w.facts.Actions = make([]Action, 0, tree.calls.used+tree.redirs.used)
+		w.facts.Actions = make([]Action, 0, tree.actions())
 		w.room = make([]Word, tree.args.used)
 	}
 	outer, by := w.unit, w.parent
@@ -123,7 +123,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (*scope, stri
 	w.unit = w.survey(file, tree, text, d, parent)
 	w.unit.outer = outer
 	w.moved = w.moved || w.unit.moves
-	end := w.stmts(file.Stmts, s)
+	end := w.block(file.Stmts, s)
 	if outer == nil {
 		w.facts.Simple = simpleLine(file)
 	}
@@ -201,5 +201,5 @@ func (w *walker) nested(text string, d Dialect, s *scope, parent int, what strin
 	if why != "" {
 		w.opaque(parent, MayRun, what+": "+why, "run the inner command itself")
 	}
-	return end
+	return end.any()
 }

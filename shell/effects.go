@@ -416,16 +416,31 @@ func (e *effector) fetch(url Word, reason string) {
 	e.w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: reason, Parent: e.index, From: -1, Pos: url.Pos, End: url.End})
 }
 
-// operandWords are the operands behind the first skip ones.
+// operandWords are the operands behind the first skip ones. They may be the
+// command's own words: to be read, or appended to, which copies them.
 func (e *effector) operandWords(skip int) []Word {
 	if len(e.operands) <= skip {
 		return nil
 	}
-	out := make([]Word, 0, len(e.operands)-skip)
-	for _, at := range e.operands[skip:] {
-		out = append(out, e.words[at])
+	at := e.operands[skip:]
+	if end := at[0] + len(at); consecutive(at) {
+		return e.words[at[0]:end:end]
+	}
+	out := make([]Word, 0, len(at))
+	for _, i := range at {
+		out = append(out, e.words[i])
 	}
 	return out
+}
+
+// consecutive reports whether each number is the one behind the number before.
+func consecutive(numbers []int) bool {
+	for i := range numbers {
+		if numbers[i] != numbers[0]+i {
+			return false
+		}
+	}
+	return true
 }
 
 // operandEffects derives what the operands make the program do.

@@ -52,6 +52,9 @@ func (a *arena[T]) take(n int) []T {
 }
 
 func (a *arena[T]) reset() {
+	if a.used == 0 {
+		return
+	}
 	clear(a.all[:a.used])
 	a.used = 0
 }
@@ -70,6 +73,18 @@ func plain(src string) *plainTree {
 		return nil
 	}
 	return t
+}
+
+// actions is how many actions the line has, unless what its commands do makes
+// more: the commands, and the files that they are redirected to.
+func (t *plainTree) actions() int {
+	n := t.calls.used
+	for i := range t.redirs.used {
+		if t.redirs.all[i].Op != syntax.DplOut {
+			n++
+		}
+	}
+	return n
 }
 
 // free gives a tree back, emptied.

@@ -90,7 +90,7 @@ func both(a, b map[string]bool) map[string]bool {
 }
 
 func joinDirs(a, b []Word) []Word {
-	out := slices.Clone(a)
+	out := append(make([]Word, 0, len(a)+len(b)), a...)
 	for _, d := range b {
 		if !slices.ContainsFunc(out, func(o Word) bool { return sameWord(&o, &d) }) {
 			out = append(out, d)

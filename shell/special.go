@@ -58,15 +58,14 @@ func (e *effector) cd() outcome {
 			rest = []Word{{Text: "-"}}
 		}
 	}
-	to := unknown()
 	switch {
 	case len(rest) == 0:
-		to = known(e.w.opt.Home)
+		return outcome{ok: e.s.in(known(e.w.opt.Home)), fail: e.s}
 	case e.physical() && strings.Contains(rest[0].Text, ".."):
 	case len(rest) == 1 && rest[0].Known() && plainDir(rest[0].Text):
 		return outcome{ok: e.s.in(clean(beneath(e.s.dirs, rest[0]))...), fail: e.s}
 	}
-	return outcome{ok: e.s.in(to), fail: e.s}
+	return outcome{ok: e.s.in(unknown()), fail: e.s}
 }
 
 // physical reports whether cd follows links before it goes up.

@@ -343,13 +343,14 @@ func (v *surveyor) call(c *syntax.CallExpr) {
 		v.called = append(v.called, first)
 	}
 	found, all := false, false
-	for i, arg := range c.Args {
+	names := c.Args[:1]
+	if runsBuiltins[first] {
+		names = c.Args
+	}
+	for _, arg := range names {
 		text, ok := literal(arg)
 		if !ok {
 			continue
-		}
-		if i > 0 && !runsBuiltins[first] {
-			break
 		}
 		if any, is := assigners[text]; is {
 			found, all = true, all || any
