@@ -10,7 +10,11 @@ import (
 // special runs the reader of a program that a table cannot describe, and
 // returns the state behind the command.
 func (e *effector) special() outcome {
-	read, ok := specials[e.sub().Special]
+	name := e.sub().Special
+	if name == "" {
+		return same(e.s)
+	}
+	read, ok := specials[name]
 	if !ok {
 		return same(e.s)
 	}

@@ -49,7 +49,7 @@ func (e *effector) through() {
 // client: the first word of httpie and its like is the URL, unless it is a
 // method; a port alone is one of this machine.
 func (e *effector) client() {
-	if e.prog == nil || !slices.Contains([]string{"http", "https", "xh", "xhs", "httpie"}, e.prog.Name) || len(e.operands) == 0 {
+	if e.prog == nil || len(e.operands) == 0 || !slices.Contains([]string{"http", "https", "xh", "xhs", "httpie"}, e.prog.Name) {
 		return
 	}
 	url := e.words[e.operands[0]]
