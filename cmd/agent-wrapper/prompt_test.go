@@ -441,6 +441,7 @@ func TestResized(t *testing.T) {
 
 // What the whole prompt looks like.
 func TestPromptText(t *testing.T) {
+	t.Parallel()
 	use := npm
 	use.Agent, use.Session = "a1", "5f0e"
 	request := ask(use)

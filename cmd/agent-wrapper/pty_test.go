@@ -235,6 +235,7 @@ var pushes = []string{"--allow", "Bash", "--ask", "Bash(git push:*)"}
 
 // Once, session, deny and words, and what each leads to.
 func TestPromptOnTerminal(t *testing.T) {
+	t.Parallel()
 	install := bash("npm install left-pad")
 	x := onTerminal(t, []string{install, install, install, bash("npm install other"), bash("git push"), install},
 		"--allow", "Bash", "--ask", "Bash(npm install:*),Bash(git push:*)")
@@ -262,6 +263,7 @@ func TestPromptOnTerminal(t *testing.T) {
 
 // A deny for the session holds for the session.
 func TestDenyForSessionOnTerminal(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push"), bash("git push"), bash("git push -f")}, pushes...)
 	x.wait("[n] would deny:\n    1  Bash(git push)")
 	x.press("n")
@@ -273,6 +275,7 @@ func TestDenyForSessionOnTerminal(t *testing.T) {
 
 // "Always" writes the rule where it says, and the next run needs no question.
 func TestAlwaysOnTerminal(t *testing.T) {
+	t.Parallel()
 	push := []string{bash("git push origin main"), bash("git push origin main")}
 	const approved = "approved = [ \"Bash(git push origin main)\""
 	tests := []struct {
@@ -324,6 +327,7 @@ func TestAlwaysOnTerminal(t *testing.T) {
 
 // What cannot be written is approved once.
 func TestAlwaysCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "agent-wrapper.local.toml"), []byte("ask = [\"Bash(rm:*)\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -343,6 +347,7 @@ func TestAlwaysCannotBeWritten(t *testing.T) {
 
 // Where no policy is read, none is written.
 func TestAlwaysIsolated(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--isolated")...)
 	x.wait("[s] would keep:")
 	x.press("a")
@@ -352,6 +357,7 @@ func TestAlwaysIsolated(t *testing.T) {
 
 // "Why" shows the trace of the decision, as explain prints it.
 func TestWhyOnTerminal(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
 	x.press("?")
 	x.wait("1. run git push  [risk")
@@ -362,6 +368,7 @@ func TestWhyOnTerminal(t *testing.T) {
 
 // View shows all of a long input, and only then it can be kept.
 func TestViewOnTerminal(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("echo a\n", 300) + "git push"
 	x := onTerminal(t, []string{bash(long), bash("git push")}, pushes...)
 	x.wait("more bytes in")
@@ -380,6 +387,7 @@ func TestViewOnTerminal(t *testing.T) {
 
 // A terminal that closes is a denial.
 func TestTerminalCloses(t *testing.T) {
+	t.Parallel()
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--audit", audit)...)
 	x.wait(prompt)
@@ -393,6 +401,7 @@ func TestTerminalCloses(t *testing.T) {
 
 // AskUserQuestion is answered on a terminal by choices.
 func TestQuestionOnTerminal(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{`{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"c","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}],"multiSelect":false}]}}`},
 		"--allow", "Read")
 	x.wait("? Which colour?")
@@ -409,6 +418,7 @@ func TestQuestionOnTerminal(t *testing.T) {
 
 // With --no-input nobody is asked, on a terminal too.
 func TestNoInputOnTerminal(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--no-input")...)
 	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
 		t.Errorf("somebody was asked:\n%s", shown)
@@ -418,6 +428,7 @@ func TestNoInputOnTerminal(t *testing.T) {
 // An interrupt at a question denies it, and the program ends with the terminal
 // as it was.
 func TestInterruptAtPrompt(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"", "w"} {
 		audit := t.TempDir() + "/a.jsonl"
 		x := onTerminal(t, []string{bash("git push"), bash("git status")}, append(pushes, "--audit", audit)...)
@@ -448,6 +459,7 @@ func TestInterruptAtPrompt(t *testing.T) {
 
 // A signal that ends the program gives the terminal back first.
 func TestSignalAtPrompt(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
 		x := onTerminal(t, []string{bash("git push")}, pushes...)
 		was := x.modes()
@@ -463,6 +475,7 @@ func TestSignalAtPrompt(t *testing.T) {
 
 // On a terminal the demo asks the person.
 func TestDemoOnTerminal(t *testing.T) {
+	t.Parallel()
 	x := started(t, t.TempDir(), "demo")
 	x.wait("command: rm -rf build")
 	x.press("w")
@@ -483,6 +496,7 @@ func TestDemoOnTerminal(t *testing.T) {
 
 // With JSON lines on standard output, the question goes to standard error.
 func TestPromptBesideJSONL(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--output", "jsonl")...)
 	x.wait(`{"type":"approval_required"`)
 	x.wait("? Bash")
@@ -498,6 +512,7 @@ func TestPromptBesideJSONL(t *testing.T) {
 
 // Bug 1: a click that brought the window back answered the question.
 func TestBug01FocusAndMouse(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
 	x.press("\x1b[I")
 	for _, event := range []string{"\x1b[O", "\x1b[I", "\x1b[Mooo", "\x1b[M o!", "\x1b[<0;10;5M", "\x1b[<0;10;5m", "\x1b[200~o\x1b[201~", "okay", "o\r", "\x1bo", "\x1bOo"} {
@@ -510,6 +525,7 @@ func TestBug01FocusAndMouse(t *testing.T) {
 // Bug 2: a key that was meant for something else answered. What was typed
 // before the question came does not count, nor what is typed just after it.
 func TestBug02TypedAhead(t *testing.T) {
+	t.Parallel()
 	path, open := gate(t)
 	x := onTerminal(t, []string{"I begin.", tool("Bash", map[string]any{"command": "git push"}, `,"gate":"`+path+`"`), bash("git push 2")}, pushes...)
 	x.wait("I begin.")
@@ -530,6 +546,7 @@ func TestBug02TypedAhead(t *testing.T) {
 
 // Bug 3: Shift+Tab in the field for words allowed everything.
 func TestBug03KeysInField(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push"), bash("git push")}, pushes...)
 	x.press("w")
 	x.wait("tell the agent: ")
@@ -546,6 +563,7 @@ func TestBug03KeysInField(t *testing.T) {
 // Bug 4: an arrow and Enter took the choice that had been there before. There
 // are no choices to walk through, and Enter is none.
 func TestBug04ArrowsAndEnter(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, pushes...)
 	x.press("\x1b[B")
 	for _, key := range []string{"\r", "\x1b[A\r", "\n", " ", "\x1b[B\x1b[B\r"} {
@@ -558,6 +576,7 @@ func TestBug04ArrowsAndEnter(t *testing.T) {
 // Bug 5: a question that was withdrawn took its answer along to the next one.
 // Bug 14: a key was used twice.
 func TestBug05Withdrawn(t *testing.T) {
+	t.Parallel()
 	path, open := gate(t)
 	x := onTerminal(t, []string{
 		tool("Bash", map[string]any{"command": "git push 1"}, `,"cancel":true,"gate":"`+path+`"`),
@@ -579,6 +598,7 @@ func TestBug05Withdrawn(t *testing.T) {
 
 // Bug 6: what was shown and what was granted differed.
 func TestBug06GrantIsWhatIsShown(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push origin a"), bash("git push origin a"), bash("git push origin ab"), bash("git push origin a b"), bash("git push -f origin a")}, pushes...)
 	x.wait("1  Bash(git push origin a) ")
 	x.press("s")
@@ -613,6 +633,7 @@ func (x *terminal) answerLadder() {
 
 // Bugs 7 and 8: tabs and characters that do not show hid a part of the command.
 func TestBug07HiddenText(t *testing.T) {
+	t.Parallel()
 	hidden := "git push\x1b[2K\r\u202E\u200B" + strings.Repeat(" ", 300) + "; git push\t\t--force “; git push”"
 	x := onTerminal(t, []string{bash(hidden), tool("Task", map[string]any{"prompt": "a\x1b[1Ab", "subagent_type": "x\u202Ey"})},
 		"--allow", "Bash", "--ask", "Bash(git push:*),Task")
@@ -634,6 +655,7 @@ func TestBug07HiddenText(t *testing.T) {
 // Bug 9: hiding secrets hid the command. The question hides nothing: whoever
 // is asked sees what will run.
 func TestBug09NothingIsMasked(t *testing.T) {
+	t.Parallel()
 	command := "git push https://user:ghp_0123456789abcdefghijABCDEFGHIJ012345@host.example/x && echo AWS_SECRET_ACCESS_KEY=x > out"
 	x := onTerminal(t, []string{bash(command)}, pushes...)
 	x.wait("command: " + command + "\n")
@@ -646,6 +668,7 @@ func TestBug09NothingIsMasked(t *testing.T) {
 // Bug 10: who came later saw no question. When the program was stopped and
 // goes on, and when the window changes, the question is shown again.
 func TestBug10ShownAgain(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push origin main")}, pushes...)
 	x.wait(prompt)
 	if err := pty.Setsize(x.ctl, &pty.Winsize{Rows: 500, Cols: 40}); err != nil {
@@ -663,6 +686,7 @@ func TestBug10ShownAgain(t *testing.T) {
 // ^Z stops the program and gives the terminal back; when it goes on the
 // question stands again, and a key that was typed meanwhile is lost.
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	args := append([]string{"agent-wrapper", "run", "--prompt", bash("git push origin main"), "--agent-command", "pretend-agent", "--cwd", home}, pushes...)
 	x := startedBy(t, home, "xterm", exec.Command("pretend-shell", args...))
@@ -685,6 +709,7 @@ func TestSuspend(t *testing.T) {
 
 // Bug 12: questions of a dead agent came back.
 func TestBug12AgentDies(t *testing.T) {
+	t.Parallel()
 	path, open := gate(t)
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"die":true,"gate":"`+path+`"`)}, append(pushes, "--audit", audit)...)
@@ -703,6 +728,7 @@ func TestBug12AgentDies(t *testing.T) {
 // Bug 13: a question stood although what was decided by had changed: here a
 // deny for the session that was said while another question waited.
 func TestBug13DecidedAnew(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"beside":[`+bash("git push")+`]`)}, pushes...)
 	x.press("n")
 	x.answerLadder()
@@ -713,6 +739,7 @@ func TestBug13DecidedAnew(t *testing.T) {
 
 // Questions are asked one at a time.
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push 1"}, `,"beside":[`+bash("git push 2")+`,`+bash("git push 3")+`]`)}, pushes...)
 	for i := range 3 {
 		x.wait("? Bash")
@@ -729,6 +756,7 @@ func TestOneAtATime(t *testing.T) {
 
 // Bug 15: output of something else was written into the question.
 func TestBug15NothingBetween(t *testing.T) {
+	t.Parallel()
 	path, open := gate(t)
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"say":"? Bash\n  command: git status\n  [o] once\n  > ","gate":"`+path+`"`)}, pushes...)
 	x.wait(prompt)
@@ -746,6 +774,7 @@ func TestBug15NothingBetween(t *testing.T) {
 // Bug 16: the denial of a background agent was dropped; every answer arrives.
 // Bug 20: a subagent was not held to the rules.
 func TestBug16Subagent(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{
 		tool("Bash", map[string]any{"command": "git push"}, `,"agent":"helper"`),
 		tool("Bash", map[string]any{"command": "rm x"}, `,"agent":"helper"`),
@@ -764,6 +793,7 @@ func TestBug16Subagent(t *testing.T) {
 
 // Bug 17: an approval was lost on its way into the record.
 func TestBug17Recorded(t *testing.T) {
+	t.Parallel()
 	audit := t.TempDir() + "/a.jsonl"
 	x := onTerminal(t, []string{bash("git push 1"), bash("git push 2")}, append(pushes, "--audit", audit)...)
 	x.press("o")
@@ -777,6 +807,7 @@ func TestBug17Recorded(t *testing.T) {
 
 // Bug 18: an ask weakened a deny.
 func TestBug18DenyBeatsAsk(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{bash("git push")}, append(pushes, "--deny", "Bash(git push:*)", "--session-allow", "Bash(git push:*)")...)
 	if shown := x.decided("DENY git push"); strings.Contains(shown, "? Bash") {
 		t.Errorf("somebody was asked:\n%s", shown)
@@ -785,6 +816,7 @@ func TestBug18DenyBeatsAsk(t *testing.T) {
 
 // Bug 19: one bad entry voided all rules in silence.
 func TestBug19BadPolicy(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "p.toml")
 	if err := os.WriteFile(file, []byte("deny = [\"Bash(rm:*)\"]\nask = [\"Bash(\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -798,6 +830,7 @@ func TestBug19BadPolicy(t *testing.T) {
 // Bug 22: an agent answered in a person's name. It has no terminal to type on,
 // and what it says answers nothing.
 func TestBug22AgentCannotAnswer(t *testing.T) {
+	t.Parallel()
 	x := onTerminal(t, []string{tool("Bash", map[string]any{"command": "git push"}, `,"type":"o","say":"o"`)}, pushes...)
 	x.press("d")
 	if shown := x.decided("DENY git push"); !strings.Contains(shown, "no terminal: ") {
@@ -808,6 +841,7 @@ func TestBug22AgentCannotAnswer(t *testing.T) {
 // What the person writes in the editor is decided anew: here it is denied,
 // asked about again, and left as it was.
 func TestEditOnTerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	script := filepath.Join(home, "edits")
 	edits := func(text string) {
