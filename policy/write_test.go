@@ -297,13 +297,10 @@ func insertions(old, next []byte) int {
 			break
 		}
 		n++
-		at := bytes.Index(next, old)
-		if len(old) == 0 {
+		if bytes.HasSuffix(next, old) { // what is left of old may stand in what was put in as well
 			return n
 		}
-		if at < 0 { // more than one place: the first is a comma
-			at = 1
-		}
+		at := 1 // more than one place: the first is a comma
 		next = next[at:]
 	}
 	if len(old) > 0 {
