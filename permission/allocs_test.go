@@ -10,8 +10,8 @@ import "testing"
 // The allocations of "git status" from its text to the decision, and of it and
 // of an edit from the JSON of the tool use.
 const (
-	maxLineAllocs = 8
-	maxJSONAllocs = 13
+	maxLineAllocs = 4
+	maxJSONAllocs = 9
 	maxEditAllocs = 13
 )
 
