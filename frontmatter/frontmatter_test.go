@@ -104,6 +104,7 @@ func TestRefused(t *testing.T) {
 		{"quoted key", "---\n\"permissions_denied\": [Bash]\n---\n", `chat.md:2:2: unknown key "permissions_denied"`},
 		{"a key twice", "---\npermissions_deny: [Bash]\npermissions_deny: []\n---\n", "chat.md:3:1:"},
 		{"another key twice", "---\na: 1\na: 2\n---\n", "chat.md:3:1:"},
+		{"a key of another key twice", "---\na:\n  b: 1\n  b: 2\n---\n", "chat.md:4:3: key \"b\" stands twice"},
 		{"an anchor", "---\nx: &a [Bash]\npermissions_deny: [Bash]\n---\n", "chat.md:2:"},
 		{"an alias", "---\nx: &a [Bash]\npermissions_deny: *a\n---\n", "chat.md:2:"},
 		{"a star that is an alias", "---\npermissions_deny:\n  - *\n---\n", "chat.md:3:"},

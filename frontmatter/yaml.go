@@ -33,7 +33,7 @@ func readYAML(text []byte, name string) ([]entry, error) {
 	case top.Kind != yaml.MappingNode:
 		return nil, y.at(top).errorf("the head is no list of key: value")
 	}
-	return y.entries(top)
+	return y.entries(top), nil
 }
 
 // empty reports whether a text holds blank lines and comments only.
@@ -95,10 +95,12 @@ func (y yamlHead) guard(n *yaml.Node) error {
 	case n.Style&yaml.TaggedStyle != 0:
 		return y.at(n).errorf("tags are not read here: quote what begins with !")
 	}
-	for i, c := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.ShortTag() == "!!merge" || c.Value == "<<") {
-			return y.at(c).errorf("merge keys are not read here: write the keys out")
+	if n.Kind == yaml.MappingNode {
+		if err := y.keys(n); err != nil {
+			return err
 		}
+	}
+	for _, c := range n.Content {
 		if err := y.guard(c); err != nil {
 			return err
 		}
@@ -106,21 +108,31 @@ func (y yamlHead) guard(n *yaml.Node) error {
 	return nil
 }
 
-func (y yamlHead) entries(top *yaml.Node) ([]entry, error) {
-	var list []entry
+// keys refuses keys that are no texts, stand twice or bring other keys with
+// them.
+func (y yamlHead) keys(n *yaml.Node) error {
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		key := top.Content[i]
-		if key.Kind != yaml.ScalarNode {
-			return nil, y.at(key).errorf("a key is no text")
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		switch key := n.Content[i]; {
+		case key.ShortTag() == "!!merge" || key.Value == "<<":
+			return y.at(key).errorf("merge keys are not read here: write the keys out")
+		case key.Kind != yaml.ScalarNode:
+			return y.at(key).errorf("a key is no text")
+		case seen[key.Value]:
+			return y.at(key).errorf("key %q stands twice", key.Value)
+		default:
+			seen[key.Value] = true
 		}
-		if seen[key.Value] {
-			return nil, y.at(key).errorf("key %q stands twice", key.Value)
-		}
-		seen[key.Value] = true
-		list = append(list, y.entry(key, top.Content[i+1]))
 	}
-	return list, nil
+	return nil
+}
+
+func (y yamlHead) entries(top *yaml.Node) []entry {
+	var list []entry
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		list = append(list, y.entry(top.Content[i], top.Content[i+1]))
+	}
+	return list
 }
 
 func (y yamlHead) entry(key, value *yaml.Node) entry {
