@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kit is what a project is made with: a language, a build tool.
+type Kit struct {
+	Name  string
+	about string   // what its rules are for, in words
+	marks []string // files that show that it is used, as patterns
+	allow []string // with more by own
+	ask   []string
+	own   func(project fs.FS) []string // allow rules for what the project names itself
+}
+
+// kits are what a starting policy has rules for. A rule names what builds, tests
+// or tells; what fetches, publishes or installs is asked.
+var kits = []Kit{
+	{
+		Name: "Go", about: "building and testing; what changes go.mod or the machine is asked", marks: []string{"go.mod", "go.work"},
+		allow: []string{"go build:*", "go test:*", "go vet:*", "go list:*", "go doc:*", "go version", "gofmt -l:*", "gofmt -d:*", "staticcheck:*", "golangci-lint run:*"},
+		ask:   []string{"go get:*", "go install:*", "go mod:*"},
+	},
+	{
+		Name: "JavaScript", about: "the scripts of package.json that build, test or check; installs are asked", marks: []string{"package.json"},
+		ask: []string{"npm install:*", "npm ci:*", "npm publish:*", "pnpm install:*", "pnpm add:*", "yarn add:*", "bun add:*", "npx:*"},
+		own: scripts,
+	},
+	{
+		Name: "Python", about: "tests and checks; installs are asked", marks: []string{"pyproject.toml", "setup.py", "requirements*.txt", "uv.lock"},
+		allow: []string{"pytest:*", "python -m pytest:*", "python3 -m pytest:*", "uv run pytest:*", "ruff check:*", "ruff format --check:*", "mypy:*"},
+		ask:   []string{"pip install:*", "pip3 install:*", "uv add:*", "uv sync:*", "poetry add:*"},
+	},
+	{
+		Name: "Rust", about: "building, testing and checks; what changes the dependencies is asked", marks: []string{"Cargo.toml"},
+		allow: []string{"cargo build:*", "cargo check:*", "cargo test:*", "cargo clippy:*", "cargo fmt --check", "cargo tree:*"},
+		ask:   []string{"cargo add:*", "cargo install:*", "cargo publish:*"},
+	},
+	{
+		Name: "Maven", about: "compiling and testing", marks: []string{"pom.xml"},
+		allow: []string{"mvn test:*", "mvn compile:*", "mvn -q test:*"}, ask: []string{"mvn deploy:*", "mvn install:*"},
+	},
+	{
+		Name: "Gradle", about: "building and testing", marks: []string{"build.gradle", "build.gradle.kts"},
+		allow: []string{"./gradlew test:*", "./gradlew build:*", "gradle test:*", "gradle build:*"}, ask: []string{"./gradlew publish:*"},
+	},
+	{Name: "make", about: "the targets that build, test or check", marks: []string{"Makefile", "makefile", "GNUmakefile"}, own: targets},
+	{
+		Name: "Docker", about: "looking; what starts or builds is asked", marks: []string{"Dockerfile", "compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"},
+		allow: []string{"docker ps:*", "docker images:*", "docker logs:*", "docker compose ps:*", "docker compose logs:*", "docker compose config:*"},
+		ask:   []string{"docker build:*", "docker run:*", "docker compose up:*", "docker compose down:*"},
+	},
+}
+
+// harmless are the names of scripts and targets that build, test or check.
+var harmless = []string{"test", "tests", "build", "lint", "check", "typecheck", "type-check", "types", "fmt", "format", "vet", "unit", "coverage"}
+
+// Kits returns what a project is made with, by the files in its top folder.
+func Kits(project fs.FS) []Kit {
+	var found []Kit
+	for _, k := range kits {
+		if slices.ContainsFunc(k.marks, func(mark string) bool {
+			names, err := fs.Glob(project, mark)
+			return err == nil && len(names) > 0
+		}) {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// maxProjectFile is how much of a project's file is looked at, in bytes.
+const maxProjectFile = 1 << 20
+
+func projectFile(project fs.FS, names ...string) []byte {
+	for _, name := range names {
+		if data, err := fs.ReadFile(project, name); err == nil && len(data) <= maxProjectFile {
+			return data
+		}
+	}
+	return nil
+}
+
+// scripts are rules for the scripts of package.json, called with the program
+// that the lock file is of.
+func scripts(project fs.FS) []string {
+	var pkg struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal(projectFile(project, "package.json"), &pkg) != nil {
+		return nil // it is the project's to mend; there are no scripts to name
+	}
+	program := "npm"
+	for _, lock := range []struct{ file, program string }{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
+		if _, err := fs.Stat(project, lock.file); err == nil {
+			program = lock.program
+		}
+	}
+	var rules []string
+	for _, name := range harmless {
+		if _, ok := pkg.Scripts[name]; !ok {
+			continue
+		}
+		rules = append(rules, fmt.Sprintf("%s run %s:*", program, name))
+		if name == "test" && program != "bun" {
+			rules = append(rules, program+" test:*")
+		}
+	}
+	return rules
+}
+
+var target = regexp.MustCompile(`(?m)^([A-Za-z0-9_-]+)[ \t]*:([^=]|$)`)
+
+// targets are rules for the targets of the Makefile.
+func targets(project fs.FS) []string {
+	var rules []string
+	for _, m := range target.FindAllSubmatch(projectFile(project, "GNUmakefile", "makefile", "Makefile"), -1) {
+		if name := string(m[1]); slices.Contains(harmless, name) && !slices.Contains(rules, "make "+name) {
+			rules = append(rules, "make "+name)
+		}
+	}
+	slices.Sort(rules)
+	return rules
+}
+
+// The rules of every starting policy.
+var (
+	lookRules = []string{
+		"ls:*", "cat:*", "head:*", "tail:*", "wc:*", "grep:*", "rg:*", "find:*", "sort:*", "uniq:*", "cut:*", "tr:*", "diff:*", "stat:*", "file:*", "du:*", "tree:*",
+		"jq:*", "sed:*", "awk:*", "echo:*", "printf:*", "pwd", "cd:*", "which:*", "date:*", "basename:*", "dirname:*", "test:*", "mkdir -p:*",
+	}
+	gitRules = []string{
+		"git status:*", "git diff:*", "git log:*", "git show:*", "git blame:*", "git ls-files:*", "git rev-parse:*", "git merge-base:*", "git branch --list:*", "git remote -v",
+		"git stash list", "git add:*", "git commit:*",
+	}
+	gitAsks     = []string{"git push:*", "git reset:*", "git rebase:*", "git checkout:*", "git restore:*", "git clean:*"}
+	secretRules = []string{"Read(.env)", "Read(.env.local)", "Read(.env.production)", "Read(*.pem)", "Read(*.key)", "Read(~/.ssh/**)", "Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.netrc)"}
+	neverRules  = []string{"Bash(sudo:*)", "Bash(rm -rf:*)"}
+)
+
+// Starting is a policy for a project to begin with, with comments that say what
+// its rules are for.
+func Starting(project fs.FS) []byte {
+	var b bytes.Buffer
+	found := Kits(project)
+	b.WriteString("# What the agent may do in this project. Made by agent-wrapper init; change it as\n" +
+		"# you like, then trust it: agent-wrapper trust " + FileName + "\n" +
+		"# All keys: docs/policy.md. What a rule really lets run: agent-wrapper policy lint\n\n" +
+		"mode = \"default\"   # acceptEdits: edits in the project are not asked\n" +
+		"unlisted = \"ask\"   # what the allow list does not name\n\n" +
+		"# Let through without a question, unless a rule below asks or denies.\nallow = [\n")
+	section(&b, "reading in the project", []string{"Read(./**)"})
+	section(&b, "looking around", bash(lookRules))
+	section(&b, "git: looking and committing", bash(gitRules))
+	for _, k := range found {
+		rules := slices.Clone(k.allow)
+		if k.own != nil {
+			rules = append(rules, k.own(project)...)
+		}
+		section(&b, k.Name+": "+k.about, bash(rules))
+	}
+	b.WriteString("]\n\n# A person is asked, also where a rule above lets it through.\nask = [\n")
+	section(&b, "git: what others see, or what loses work", bash(gitAsks))
+	for _, k := range found {
+		section(&b, k.Name, bash(k.ask))
+	}
+	b.WriteString("]\n\n# Never.\ndeny = [\n")
+	section(&b, "secrets, also through cat, grep and their like", secretRules)
+	section(&b, "another user's rights, and removals that nobody sees", neverRules)
+	b.WriteString("]\n")
+	return b.Bytes()
+}
+
+func bash(specs []string) []string {
+	var rules []string
+	for _, spec := range specs {
+		rules = append(rules, "Bash("+spec+")")
+	}
+	return rules
+}
+
+// section writes the rules of a list that belong together.
+func section(b *bytes.Buffer, about string, rules []string) {
+	if len(rules) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  # %s\n", about)
+	for line := range slices.Chunk(rules, 5) {
+		var quoted []string
+		for _, rule := range line {
+			quoted = append(quoted, quote(rule))
+		}
+		fmt.Fprintf(b, "  %s,\n", strings.Join(quoted, ", "))
+	}
+}
