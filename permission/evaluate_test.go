@@ -92,7 +92,12 @@ func TestHeldByGuard(t *testing.T) {
 		row{"Bash: cp x /etc/aw/policy.toml", "ask guard held"},
 		row{"Bash: echo x >> ~/.claude/settings.json", "ask guard held"},
 		row{`Bash: for f in a; do echo > "$DIR/settings.json"; done`, "ask guard held"},
+		row{"Bash: agent-wrapper trust x.toml", "ask guard held"},
+		row{"Bash: sudo ./bin/agent-wrapper untrust x.toml", "ask guard held"},
+		row{"Bash: cd sub && agent-wrapper init --force", "ask guard held"},
+		row{"Write: /home/dev/.local/state/agent-wrapper/trust.json", "ask guard held"},
 		// the negative: what only looks like it
+		row{"Bash: agent-wrapper policy show", "allow session-allow Bash"},
 		row{"Edit: /etc/aw/policy.toml.bak", "allow session-allow Edit"},
 		row{"Edit: /var/log/awk", "allow session-allow Edit"},
 		row{"Edit: sub/agent-wrapper.toml", "allow session-allow Edit"},

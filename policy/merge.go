@@ -137,10 +137,16 @@ func (m *merger) keep(managed Source) {
 		*setting = narrow
 		m.spec.place(key, s.places[key])
 	}
+	if !slices.EqualFunc(s.Programs, m.spec.Programs[:min(len(s.Programs), len(m.spec.Programs))], sameProgram) {
+		m.further(managed, func(f *Spec) { f.Programs = withPrograms(f.Programs, s.Programs) })
+	}
 	if narrows(s.Mode) && s.Mode != m.spec.Mode {
 		m.further(managed, func(f *Spec) { f.setMode(s) })
 	}
 }
+
+// sameProgram reports whether two entries are one.
+func sameProgram(a, b ProgramSpec) bool { return a.Name == b.Name && a.Source == b.Source }
 
 // narrows reports whether a mode only ever forbids.
 func narrows(mode string) bool { return mode == "plan" || mode == "dontAsk" }

@@ -110,6 +110,7 @@ func TestManagedKeeps(t *testing.T) {
 		{`mode = "acceptEdits"`, `mode = "default"`, "Edit(src/a)", "ask", ""},
 		{"allow = [\"Read\"]\nunlisted = \"deny\"", `unlisted = "risk"`, "Bash(ls)", "deny", `user.toml:1:12: unlisted = "risk" is ignored: managed.toml sets deny`},
 		{`risk = "on"`, `risk = "off"`, "Bash(rm -rf x)", "deny", `user.toml:1:8: risk = "off" is ignored: managed.toml sets on`},
+		{"allow = [\"Bash(deploy:*)\"]\n[programs.deploy]\noptions = [\"--hook= : run\"]", "[programs.deploy]\nsafe = true\noperands = \"text\"\noptions = [\"--hook=\"]", "Bash(deploy --hook 'rm -rf x')", "deny", ""},
 		{`catastrophic = "on"`, "catastrophic = \"off\"\nallow = [\"Bash(mkfs /dev/sdz9)\"]", "Bash(mkfs /dev/sdz9)", "deny", `user.toml:1:16: catastrophic = "off" is ignored: managed.toml sets on`},
 		{"", "catastrophic = \"off\"\nallow = [\"Bash(mkfs /dev/sdz9)\"]", "Bash(mkfs /dev/sdz9)", "allow", ""},
 	} {

@@ -65,7 +65,7 @@ func ReadTrust(stateDir string) (*Trust, error) {
 // Holds reports whether the settings of a file are trusted as they are.
 func (t *Trust) Holds(path string, settings *Spec) bool {
 	digest := settings.Digest()
-	return slices.ContainsFunc(t.files, func(f Trusted) bool { return f.Path == path && f.Digest == digest })
+	return slices.ContainsFunc(t.files, func(f Trusted) bool { return digest != "" && f.Path == path && f.Digest == digest })
 }
 
 // Knows reports whether the file is on the list, with these settings or others.
