@@ -17,7 +17,7 @@ func (a *app) policyCommand() *cobra.Command {
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand())
+	cmd.AddCommand(a.policyShowCommand(), a.policyValidateCommand(), a.policyLintCommand(), a.policySchemaCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
@@ -110,4 +110,21 @@ func says(src policy.Source) string {
 		return src.Kind.String() + ", trusted"
 	}
 	return src.Kind.String() + ", not trusted: it only narrows"
+}
+
+func (a *app) policySchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Write the JSON Schema of policy files, for editors",
+		Example: "  agent-wrapper policy schema > agent-wrapper.schema.json",
+		Args:    exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			text, err := policy.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = a.out.Write(text)
+			return err
+		},
+	}
 }

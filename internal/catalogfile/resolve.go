@@ -38,6 +38,27 @@ var keys = map[string]func(any) string{
 	"apart": isBool, "plugins": isBool, "home": isText,
 }
 
+// Key is a plain key of a table, and the type of its value in JSON Schema.
+type Key struct{ Name, Type string }
+
+// Keys returns the plain keys of a table, by name.
+func Keys() []Key {
+	var list []Key
+	for _, name := range sorted(keys) {
+		kind := "string"
+		switch {
+		case keys[name](true) == "":
+			kind = "boolean"
+		case keys[name](int64(1)) == "":
+			kind = "integer"
+		case keys[name]([]any{}) == "":
+			kind = "array"
+		}
+		list = append(list, Key{name, kind})
+	}
+	return list
+}
+
 func oneOf(table map[string]string) func(any) string {
 	return func(v any) string {
 		if text, ok := v.(string); ok && table[text] != "" {

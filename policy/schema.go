@@ -1,0 +1,131 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/catalogfile"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+)
+
+// object is a JSON object whose keys keep their order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.key, err)
+		}
+		b.Write(append(append(key, ':'), value...))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// described are what the keys of a policy file mean, for the hints of editors.
+var described = map[string]string{
+	"mode": "the permission mode", "unlisted": "what the allow list does not name", "risk": "risk tiers",
+	"catastrophic": "the guard against rm -rf / and its like", "allow": "what is let through: a gate, not an approver",
+	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to`,
+	"rules": "granular rules, in order", "programs": "what programs of yours do",
+	"tools": "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
+	"patterns": "regular expressions (RE2) on the words of a simple command", "domains": "hosts, as in WebFetch(...)",
+	"action": "what the rule says", "message": "what the model is told", "match": "tool uses that the rule must answer", "not_match": "tool uses that it must not",
+}
+
+// values are those that a key may have.
+var values = map[string][]string{
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "action": {"allow", "ask", "deny"},
+}
+
+// Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It
+// is made of the Go types that a file is read into. What it cannot say, such as
+// how a rule is written, agent-wrapper policy validate does.
+func Schema() ([]byte, error) {
+	schema := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "agent-wrapper.toml"},
+		{"description", "What an AI agent may do: the policy of agent-wrapper"},
+	}
+	schema = append(append(schema, schemaOf(reflect.TypeFor[table]())...), member{"$defs", object{{"programs", programSchema()}}})
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+// schemaOf is the schema of a Go type.
+func schemaOf(t reflect.Type) object {
+	switch t.Kind() {
+	case reflect.Struct:
+		var keys object
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+			keys = append(keys, member{key, keySchema(key, f.Type)})
+		}
+		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	case reflect.Slice:
+		return object{{"type", "array"}, {"items", schemaOf(t.Elem())}}
+	case reflect.Map:
+		return object{{"$ref", "#/$defs/programs"}}
+	}
+	return object{{"type", "string"}}
+}
+
+func keySchema(key string, t reflect.Type) object {
+	s := schemaOf(t)
+	if text := described[key]; text != "" {
+		s = append(object{{"description", text}}, s...)
+	}
+	if list := values[key]; list != nil {
+		s = append(s, member{"enum", list})
+	}
+	return s
+}
+
+// programSchema is the schema of programs: tables in the form of package
+// catalogfile.
+func programSchema() object {
+	words := func(table map[string]string) []string {
+		var list []string
+		for word := range table {
+			list = append(list, word)
+		}
+		slices.Sort(list)
+		return list
+	}
+	var keys object
+	for _, key := range catalogfile.Keys() {
+		switch {
+		case key.Name == "special" || key.Name == "use":
+		case key.Name == "style":
+			keys = append(keys, member{key.Name, object{{"enum", words(catalogfile.Styles)}}})
+		case key.Name == "operands":
+			keys = append(keys, member{key.Name, object{{"enum", words(catalogfile.Operands)}}})
+		default:
+			keys = append(keys, member{key.Name, object{{"type", key.Type}}})
+		}
+	}
+	texts := object{{"type", "array"}, {"items", object{{"type", "string"}}}}
+	keys = append(keys, member{"names", texts}, member{"options", texts}, member{"sub", object{{"$ref", "#/$defs/programs"}}})
+	program := object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	return object{{"type", "object"}, {"additionalProperties", program}}
+}

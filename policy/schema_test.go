@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/agent-wrapper/agent-wrapper/internal/golden"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const schemaFile = "../schemas/agent-wrapper.schema.json"
+
+// TestSchemaUpToDate: the file is what the Go types say.
+func TestSchemaUpToDate(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, schemaFile, string(text))
+}
+
+// TestSchema: what loads is valid by the schema; what it can say of bad ones it
+// says.
+func TestSchema(t *testing.T) {
+	data, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(text string) error {
+		var v map[string]any
+		if _, err := toml.Decode(text, &v); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var any any
+		if err := json.Unmarshal(plain, &any); err != nil {
+			t.Fatal(err)
+		}
+		return resolved.Validate(any)
+	}
+	good := []string{"", full, string(Starting(allKits)), "[programs.x]\nskip = 1\nsafe = true\noperands = \"reads\"\noptions = [\"-a\"]\nnames = [\"y\"]\n[programs.x.sub.z.sub.w]\nplain = true"}
+	good = append(good, append(settingLines, settingTables...)...)
+	files, _ := filepath.Glob("testdata/lint/*.toml")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good = append(good, string(text))
+	}
+	for _, text := range good {
+		if _, err := Parse([]byte(text), "p"); err != nil {
+			t.Fatal(err)
+		}
+		if err := valid(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{
+		`mod = "plan"`, `Mode = "plan"`, `mode = "auto"`, `mode = 1`, `unlisted = "allow"`, `risk = true`, `catastrophic = "no"`, `allow = "Bash"`, `allow = [1]`,
+		"[[rules]]\ntool = [\"Bash\"]", "[[rules]]\naction = \"log\"", "[rules]\naction = \"ask\"", `programs = []`, "[programs.x]\nsaef = true", "[programs.x]\nsafe = 1",
+		"[programs.x]\nspecial = \"git\"", "[programs.x]\nuse = [\"gnu\"]", "[programs.x]\noperands = \"read\"", "[programs.x.sub.y]\nsaef = true", "[[programs]]",
+	} {
+		if err := valid(text); err == nil {
+			t.Errorf("%q is valid", text)
+		}
+		spec, err := Parse([]byte(text), "p")
+		if err == nil {
+			_, _, _, err = spec.Compile(mergePlace)
+		}
+		if err == nil {
+			t.Errorf("%q loads", text)
+		}
+	}
+}
