@@ -49,7 +49,7 @@ func TestKillWhileAsked(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		sc, x := caseRun(t, r, firstCase, "first")
 		term := x.onTerminal(t, sc.b, sc.m, sc.w)
-		term.expect("[o]nce")
+		term.expect(choices)
 		term.cmd.Process.Kill()
 		term.wait()
 		took, dead := gone(r.Path, 5*time.Second)

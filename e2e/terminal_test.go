@@ -87,21 +87,38 @@ func (x *terminal) expect(want string) string {
 	}
 }
 
-// answer types a line.
-func (x *terminal) answer(line string) {
+// choices begins the line of choices below a question.
+const choices = "[o] once"
+
+// types types text at once, as a person does not: at a question one key counts.
+func (x *terminal) types(text string) {
 	x.t.Helper()
-	if _, err := x.tty.WriteString(line + "\n"); err != nil {
+	if _, err := x.tty.WriteString(text); err != nil {
 		x.t.Fatal(err)
 	}
 }
 
-// question waits for a question about a tool use and answers it. It returns
-// what was shown up to the choices.
+// press waits until a key counts, and presses it.
+func (x *terminal) press(key string) {
+	x.t.Helper()
+	x.expect("> ")
+	x.types(key)
+}
+
+// question waits for a question about a tool use and answers it with a key; with
+// words it is a denial that tells the agent these. It returns what was shown up
+// to the choices.
 func (x *terminal) question(about, answer string) string {
 	x.t.Helper()
-	seen := x.expect(about) + x.expect("[o]nce")
-	x.expect("> ")
-	x.answer(answer)
+	key, words, _ := strings.Cut(answer, " ")
+	seen := x.expect(about) + x.expect(choices)
+	x.press(key)
+	if words != "" {
+		x.expect("tell the agent: ")
+		x.types(words)
+		x.expect(words)
+		x.types("\r")
+	}
 	return seen
 }
 
@@ -109,7 +126,7 @@ func (x *terminal) question(about, answer string) string {
 func (x *terminal) asked(want int) {
 	x.t.Helper()
 	_, shown := x.wait()
-	if n := strings.Count(shown, "[o]nce"); n != want {
+	if n := strings.Count(shown, choices); n != want {
 		x.t.Errorf("%d questions, want %d\n%s", n, want, shown)
 	}
 }

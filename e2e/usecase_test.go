@@ -149,8 +149,9 @@ func TestQuestion(t *testing.T) {
 			term := x.onTerminal(t, sc.b, sc.m, sc.w)
 			term.expect("Which colour?")
 			term.expect("2. blue")
-			term.expect("> ")
-			term.answer("2")
+			term.press("2")
+			term.expect("> 2")
+			term.types("\r")
 			term.wait()
 			if res, _ := sc.m.result("question"); res.Error || !strings.Contains(res.Text, "blue") {
 				t.Errorf("the answer did not reach the model: %s", short(res.Text))
