@@ -224,7 +224,8 @@ func TestReadOnly(t *testing.T) {
 func unprivileged(t *testing.T, do func()) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can put its rights aside here")
+		do() // it may not write there anyway
+		return
 	}
 	done := make(chan struct{})
 	go func() {

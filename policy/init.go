@@ -45,11 +45,12 @@ var kits = []Kit{
 	},
 	{
 		Name: "Maven", about: "compiling and testing", marks: []string{"pom.xml"},
-		allow: []string{"mvn test:*", "mvn compile:*", "mvn -q test:*"}, ask: []string{"mvn deploy:*", "mvn install:*"},
+		// Further words would be further goals.
+		allow: []string{"mvn test", "mvn -q test", "mvn compile", "mvn -q compile", "mvn verify", "mvn package"}, ask: []string{"mvn deploy:*", "mvn install:*"},
 	},
 	{
 		Name: "Gradle", about: "building and testing", marks: []string{"build.gradle", "build.gradle.kts"},
-		allow: []string{"./gradlew test:*", "./gradlew build:*", "gradle test:*", "gradle build:*"}, ask: []string{"./gradlew publish:*"},
+		allow: []string{"./gradlew test", "./gradlew build", "./gradlew check", "gradle test", "gradle build", "gradle check"}, ask: []string{"./gradlew publish:*"},
 	},
 	{Name: "make", about: "the targets that build, test or check", marks: []string{"Makefile", "makefile", "GNUmakefile"}, own: targets},
 	{
@@ -141,8 +142,13 @@ var (
 		"git stash list", "git add:*", "git commit:*",
 	}
 	gitAsks     = []string{"git push:*", "git reset:*", "git rebase:*", "git checkout:*", "git restore:*", "git clean:*"}
-	secretRules = []string{"Read(.env)", "Read(.env.local)", "Read(.env.production)", "Read(*.pem)", "Read(*.key)", "Read(~/.ssh/**)", "Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.netrc)"}
-	neverRules  = []string{"Bash(sudo:*)", "Bash(rm -rf:*)"}
+	secretRules = []string{
+		"Read(.env)", "Read(.env.local)", "Read(.env.development)", "Read(.env.staging)", "Read(.env.test)", "Read(.env.production)", "Read(.envrc)",
+		"Read(*.pem)", "Read(*.key)", "Read(*.p12)", "Read(*.pfx)", "Read(id_rsa)", "Read(id_ed25519)", "Read(credentials.json)", "Read(.npmrc)", "Read(.pypirc)", "Read(.netrc)",
+		"Read(~/.ssh/**)", "Read(~/.aws/**)", "Read(~/.gnupg/**)", "Read(~/.kube/**)", "Read(~/.docker/**)", "Read(~/.config/gh/**)", "Read(~/.config/gcloud/**)",
+		"Read(~/.git-credentials)", "Read(~/.netrc)", "Read(~/.npmrc)", "Read(~/.pypirc)", "Read(~/.bash_history)", "Read(~/.zsh_history)", "Read(//etc/shadow)",
+	}
+	neverRules = []string{"Bash(sudo:*)", "Bash(rm -rf:*)"}
 )
 
 // Starting is a policy for a project to begin with, with comments that say what

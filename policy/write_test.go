@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -376,11 +377,20 @@ func someFile(t *rapid.T) string {
 	return text
 }
 
-func TestAddRuleReadOnly(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root writes everywhere")
-	}
+// TestAddRuleCannotWrite: where nothing can be written the error says so, and
+// nothing is left behind. (A directory without the right to write stops all but
+// root; that a file stands where a directory should stops everybody.)
+func TestAddRuleCannotWrite(t *testing.T) {
 	dir := write(t, "p.toml", "allow = []\n")
+	if _, err := AddRule(filepath.Join(dir, "p.toml", "deep", "q.toml"), "allow", "Read"); !errors.Is(err, syscall.ENOTDIR) {
+		t.Error(err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Error(names, err)
+	}
+	if os.Getuid() == 0 {
+		return
+	}
 	os.Chmod(dir, 0o500)
 	defer os.Chmod(dir, 0o700)
 	if _, err := AddRule(filepath.Join(dir, "p.toml"), "allow", "Read"); !errors.Is(err, fs.ErrPermission) {

@@ -461,6 +461,9 @@ func (e *effector) operandEffects() {
 		e.changes(rest, what)
 	case Writes:
 		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
+		if e.prog.Name == "mkdir" && e.has("--parents") {
+			rest = append(onTheWay(rest), rest...)
+		}
 		e.writes(rest, NeedOutside, true, what)
 	case Places:
 		e.places(rest, what)
@@ -597,6 +600,23 @@ func (e *effector) writes(rest []Word, need Need, purpose bool, what string) {
 	for _, r := range rest {
 		e.write(r, need, purpose, what)
 	}
+}
+
+// onTheWay are the folders that mkdir -p makes and leaves again: a of a/../b.
+func onTheWay(names []Word) []Word {
+	var way []Word
+	for _, name := range names {
+		for at := 0; name.Known(); {
+			next := strings.Index(name.Text[at:], "/..")
+			if next < 0 {
+				break
+			}
+			at += next
+			way = append(way, Word{Text: name.Text[:at], Pos: name.Pos, End: name.End})
+			at += len("/..")
+		}
+	}
+	return way
 }
 
 // places makes or changes folders. In .git they may become hooks or settings.

@@ -300,8 +300,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "trust is in a file and its settings", File: "policy/trust.go",
-		Old:  `return f.Path == path && f.Digest == digest })`,
-		New:  `return f.Path == path && digest != "" })`,
+		Old:  `return digest != "" && f.Path == path && f.Digest == digest })`,
+		New:  `return digest != "" && f.Path == path })`,
 		Test: "TestTrust",
 	},
 	{
