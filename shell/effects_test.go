@@ -146,10 +146,10 @@ func TestNoFollow(t *testing.T) {
 // TestFoldersOnTheWay: mkdir -p makes what it only passes through.
 func TestFoldersOnTheWay(t *testing.T) {
 	for line, want := range map[string]string{
-		"mkdir -p out/../n ./-o":   "run mkdir; write /w/out; write /w/n; write /w/-o",
-		"mkdir --par a/../b/../c":  "run mkdir; write /w/a; write /w/b; write /w/c",
-		"mkdir out/../n":           "run mkdir; write /w/n",
-		"mkdir -p .git/hooks/../x": "run mkdir; write /w/.git/hooks; write /w/.git/x",
+		"mkdir -p out/../n ./-o":   "run mkdir; write /w/out; write /w/out/../n; write /w/./-o",
+		"mkdir --par a/../b/../c":  "run mkdir; write /w/a; write /w/a/../b; write /w/a/../b/../c",
+		"mkdir out/../n":           "run mkdir; write /w/out/../n",
+		"mkdir -p .git/hooks/../x": "run mkdir; write /w/.git/hooks; write /w/.git/hooks/../x",
 	} {
 		if got := effectsOf(line, nil); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
