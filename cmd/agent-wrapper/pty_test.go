@@ -168,7 +168,8 @@ func (x *terminal) end() (int, string) {
 // sequence is what moves the cursor and switches the terminal.
 var sequence = regexp.MustCompile("\x1b\\[[?0-9]*[a-zA-Z]")
 
-var decisionRow = regexp.MustCompile(`(?m)^(ALLOW|DENY ) {2}([A-Za-z]+) {2}(.*)\n`)
+// A key that is typed while nobody is asked may be echoed before it.
+var decisionRow = regexp.MustCompile(`(?m)^[a-z]?(ALLOW|DENY ) {2}([A-Za-z]+) {2}(.*)\n`)
 
 // decided waits for the end and checks the decisions that reached the agent:
 // those that the evaluator gave, and what the agent then ran.

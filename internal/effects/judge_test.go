@@ -439,6 +439,9 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 		if !path.IsAbs(arg) {
 			arg = s.Dir + "/" + arg
 		}
+		if standard(s.Argv[0]) == "mkdir" && j.passed(arg, name) {
+			return true
+		}
 		at := j.resolve(arg, false)
 		if inside(name, j.resolve(arg, true)) || inside(name, at) || inside(at, name) || strings.HasPrefix(name, at+"~") || strings.HasPrefix(name, at+".~") {
 			return true
@@ -446,6 +449,22 @@ func (j *judge) operand(s effectbox.Started, name string) bool {
 		if path.Dir(name) == path.Dir(at) && strings.HasPrefix(name, at) {
 			return true // a backup with a suffix
 		}
+	}
+	return false
+}
+
+// passed reports whether mkdir -p makes a folder on its way to another: a of
+// a/../b, which is named in the operand.
+func (j *judge) passed(arg, name string) bool {
+	for at := strings.Index(arg, "/.."); at >= 0; {
+		if j.resolve(arg[:at], false) == name {
+			return true
+		}
+		next := strings.Index(arg[at+1:], "/..")
+		if next < 0 {
+			break
+		}
+		at += 1 + next
 	}
 	return false
 }
