@@ -50,6 +50,8 @@
 //	risk, tier
 //	by        who decided: rule, person, timeout
 //	held      true: only a person could allow it
+//	objection what a whitelist has against the line, "not_whitelisted: …";
+//	          would_block: true if it only would have stopped it (dry run)
 //	updated   the input that the tool ran with, where it is another one
 //
 // An outcome has session, agent, use, tool, and

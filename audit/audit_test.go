@@ -45,7 +45,10 @@ func record(input, updated string) permission.Record {
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	l := open(t, path)
-	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}} {
+	objected, dry := permission.Record{}, permission.Record{}
+	objected.Result.Objection = permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes, token=hunter2hunter2"}
+	dry.Result.Objection = permission.Objection{Kind: "too_long", Reason: "600 bytes"}
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, objected, dry} {
 		if err := l.Record(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +63,8 @@ func TestRecord(t *testing.T) {
 		`{"seq":3,"input":"{` + "\ufffd" + `","updated":{"a":1}}`,
 		`{"seq":4,"input":{}}`,
 		`{"seq":5,"input":"","behavior":"deny"}`,
+		`{"seq":6,"objection":"too_long: 600 bytes, token=REDACTED","masked":1}`,
+		`{"seq":7,"objection":"too_long: 600 bytes","would_block":true}`,
 	}
 	got := logLines(t, path)
 	if len(got) != len(want) {

@@ -54,7 +54,11 @@ type Entry struct {
 	Tier     int             `json:"tier,omitempty"`
 	By       string          `json:"by,omitempty"`
 	Held     bool            `json:"held,omitempty"`
-	Updated  json.RawMessage `json:"updated,omitempty"`
+
+	Objection  string `json:"objection,omitempty"`
+	WouldBlock bool   `json:"would_block,omitempty"`
+
+	Updated json.RawMessage `json:"updated,omitempty"`
 
 	Of      uint64 `json:"of,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
@@ -79,6 +83,9 @@ func decision(r permission.Record) *Entry {
 		Kind: kindDecision, Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool,
 		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: place(d.RuleSource),
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
+	}
+	if o := d.Objection; o.Kind != "" {
+		e.Objection, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
 	}
 	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
 	m := &liner{dialect: use.Dialect}

@@ -32,6 +32,8 @@ var columns = []struct {
 	{"tier", func(e *Entry) string { return number(uint64(e.Tier)) }},
 	{"by", func(e *Entry) string { return e.By }},
 	{"held", func(e *Entry) string { return strconv.FormatBool(e.Held) }},
+	{"objection", func(e *Entry) string { return e.Objection }},
+	{"would_block", func(e *Entry) string { return strconv.FormatBool(e.WouldBlock) }},
 	{"updated", func(e *Entry) string { return string(e.Updated) }},
 	{"digest", func(e *Entry) string { return e.Digest }},
 	{"of", func(e *Entry) string { return number(e.Of) }},

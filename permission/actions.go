@@ -293,6 +293,9 @@ func (e *evaluation) readLine(t tool) error {
 	if e.use.Tool != "Bash" {
 		e.addFree(patterns.Subject{Kind: patterns.UseTool, Tool: e.use.Tool})
 	}
+	if e.ceiling != nil {
+		e.objection = e.ceiling.Forbid(line, e.facts)
+	}
 	return nil
 }
 

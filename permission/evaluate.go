@@ -35,7 +35,7 @@ type evaluation struct {
 	through     map[through]*patterns.Rule
 	// outsideSandbox: the tool use asks to run outside the sandbox.
 	outsideSandbox bool
-	forbidden      string // why the ceiling forbids the line
+	objection      Objection // of the ceiling to the line
 	// inside is the directory last found to lie in the workspace.
 	inside string
 }
@@ -57,7 +57,7 @@ const (
 	noGrounds      grounds = iota
 	agentPaused            // the session is paused
 	catastrophic           // evaluation.catastrophe
-	overCeiling            // evaluation.forbidden
+	overCeiling            // evaluation.objection
 	guardsFile             // a guarded file would change
 	noSandbox              // it asks to run outside the sandbox
 	forPerson              // it is itself a question
@@ -351,10 +351,7 @@ func (e *evaluation) wall(layer Layer) answer {
 			return answer{behavior: Deny, layer: layer, grounds: why}
 		}
 	case LayerAllowList:
-		if e.ceiling == nil || e.facts == nil {
-			break
-		}
-		if e.forbidden = e.ceiling.Forbid(e.facts.Source, e.facts); e.forbidden != "" {
+		if b := e.objection.Behavior; b != 0 && b != Ask {
 			return answer{behavior: Deny, layer: layer, grounds: overCeiling}
 		}
 	}
@@ -472,10 +469,18 @@ func (e *evaluation) first(i int) answer {
 		return a
 	}
 	a, listed := e.gate(i)
-	if a.given() {
-		return a
+	if !a.given() {
+		a = e.last(i, listed, e.firm(i, listed))
 	}
-	return e.last(i, listed, e.firm(i, listed))
+	return e.capped(a, i)
+}
+
+// capped makes an ask of an allow that the ceiling wants a person's word for.
+func (e *evaluation) capped(a answer, i int) answer {
+	if a.behavior == Allow && e.objection.Behavior == Ask && e.acts[i].command() {
+		return answer{behavior: Ask, layer: LayerAllowList, grounds: overCeiling}
+	}
+	return a
 }
 
 // last asks the layers behind the allow list; firm passes over asks that are

@@ -25,6 +25,7 @@ type Evaluator struct {
 	// is denied.
 	Recorder Recorder
 	Ceiling  Ceiling // nil: none
+	Pauser   Pauser  // nil: nothing but the session pauses the agent
 }
 
 // maxAsks is how often a person is asked about one tool use, which they may
@@ -118,7 +119,31 @@ func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err er
 }
 
 func (v *Evaluator) evaluate(use *ToolUse) Decision {
-	return decide(v.Policy, v.Session.standing(), use, v.Env, v.Ceiling, nil)
+	return decide(v.Policy, v.standing(), use, v.Env, v.Ceiling, nil)
+}
+
+// Explain decides as CanUseTool does where it asks nobody and records nothing;
+// it fills tr as Evaluate does.
+func (v *Evaluator) Explain(use ToolUse, tr *Trace) Decision {
+	return decide(v.Policy, v.standing(), &use, v.Env, v.Ceiling, tr)
+}
+
+// standing is the session as it is now, paused also by the Pauser.
+func (v *Evaluator) standing() *standing {
+	now := v.Session.standing()
+	if v.Pauser == nil || now.paused {
+		return now
+	}
+	why, err := v.Pauser.Paused()
+	if err != nil {
+		why = fmt.Sprintf("whether it is cannot be told: %v", err)
+	}
+	if why == "" {
+		return now
+	}
+	next := *now
+	next.paused, next.reason = true, why
+	return &next
 }
 
 // ask asks the person.

@@ -396,9 +396,9 @@ type badFS struct{ fakeFS }
 
 func (badFS) Resolve(string) (string, bool) { panic("loop") }
 
-type ceilingFunc func(line string, facts *shell.Facts) string
+type ceilingFunc func(line string, facts *shell.Facts) Objection
 
-func (f ceilingFunc) Forbid(line string, facts *shell.Facts) string { return f(line, facts) }
+func (f ceilingFunc) Forbid(line string, facts *shell.Facts) Objection { return f(line, facts) }
 
 // "a caught panic" never allows.
 func TestPanics(t *testing.T) {
@@ -412,7 +412,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	v, _ = evaluator(t, spec{allow: "Bash"}, nil)
-	v.Ceiling = ceilingFunc(func(string, *shell.Facts) string { panic("x") })
+	v.Ceiling = ceilingFunc(func(string, *shell.Facts) Objection { panic("x") })
 	if res := can(t, v, using("Bash", "ls")); res.Behavior != Deny {
 		t.Errorf("%+v", res)
 	}
@@ -422,12 +422,7 @@ func TestPanics(t *testing.T) {
 // forbid.
 func TestCeiling(t *testing.T) {
 	v, _ := evaluator(t, spec{allow: "Bash; Read", sessionAllow: "Bash", mode: "bypassPermissions", deny: "Bash(rm:*)"}, nil)
-	v.Ceiling = ceilingFunc(func(line string, f *shell.Facts) string {
-		if len(f.Actions) == 0 || strings.HasPrefix(line, "npm") {
-			return "npm is not whitelisted"
-		}
-		return ""
-	})
+	v.Ceiling = objecting(Deny)
 	for line, want := range map[string]string{
 		"npm i": "deny allow-list", "ls": "allow session-allow Bash", "rm x": "deny deny-list Bash(rm:*)",
 	} {
@@ -440,6 +435,109 @@ func TestCeiling(t *testing.T) {
 	}
 	if d := Evaluate(v.Policy, v.Session, &ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm i"}`)}, nil, nil); d.Behavior != Allow {
 		t.Errorf("Evaluate has no ceiling: %+v", d)
+	}
+	var tr Trace
+	if d := v.Explain(using("Bash", "npm i"), &tr); outcome(d) != "deny allow-list" || tr.Decision.Layer != LayerAllowList {
+		t.Errorf("Explain: %+v", d)
+	}
+}
+
+// objecting is a ceiling with something against every line that begins with npm.
+func objecting(b Behavior) Ceiling {
+	return ceilingFunc(func(line string, f *shell.Facts) Objection {
+		if len(f.Actions) == 0 || strings.HasPrefix(line, "npm") {
+			return Objection{Behavior: b, Kind: "not_whitelisted", Reason: "npm is not whitelisted"}
+		}
+		return Objection{}
+	})
+}
+
+// What is no behavior counts as a deny; an ask takes the place of an allow by
+// lists and tiers, and of nothing else; zero lets the line go on.
+func TestObjections(t *testing.T) {
+	for _, tt := range []struct {
+		about string
+		spec  spec
+		b     Behavior
+		line  string
+		want  string
+	}{
+		{"no behavior", spec{allow: "Bash"}, Deny + 1, "npm i", "deny allow-list"},
+		{"a deny, mode plan", spec{allow: "Bash", mode: "plan", risk: true}, Deny, "npm ls", "deny allow-list"},
+		{"a deny and an earlier one", spec{allow: "Bash", deny: "Bash(npm:*)"}, Deny, "npm i", "deny deny-list Bash(npm:*)"},
+		{"an ask of an allowed line", spec{allow: "Bash"}, Ask, "npm i", "ask allow-list"},
+		{"an ask of a harmless one", spec{risk: true}, Ask, "npm ls", "ask allow-list"},
+		{"an ask of a granular allow", spec{rules: []patterns.GranularSpec{{Tools: []string{"Bash"}, Commands: []string{"npm"}, Action: patterns.Allow}}}, Ask, "npm i", "ask allow-list"},
+		{"an ask and a session rule", spec{allow: "Bash", sessionAllow: "Bash(npm i)"}, Ask, "npm i", "allow session-allow Bash(npm i)"},
+		{"an ask and a session rule for a part", spec{allow: "Bash", sessionAllow: "Bash(npm i)"}, Ask, "npm i; npm x", "ask allow-list"},
+		{"an ask and tier 3", spec{risk: true, allow: "Bash"}, Ask, "npm i; rm -rf x", "deny default"},
+		{"an ask and a deny", spec{allow: "Bash", deny: "Bash(rm:*)"}, Ask, "npm i; rm x", "deny deny-list Bash(rm:*)"},
+		{"an ask and another", spec{allow: "Bash", ask: "Bash(npm:*)"}, Ask, "npm i", "ask ask-list Bash(npm:*)"},
+		{"nothing comes of it", spec{allow: "Bash"}, 0, "npm i", "allow default Bash"},
+		{"another line", spec{allow: "Bash"}, Deny, "ls", "allow default Bash"},
+	} {
+		v, _ := evaluator(t, tt.spec, nil)
+		v.Ceiling = objecting(tt.b)
+		use := using("Bash", tt.line)
+		use.Dir = place.Workspace
+		d := v.Request(use).Decision
+		if outcome(d) != tt.want {
+			t.Errorf("%s: %s, want %s (%s)", tt.about, outcome(d), tt.want, d.Reason)
+		}
+		if objected := strings.HasPrefix(tt.line, "npm"); objected != (d.Objection.Kind == "not_whitelisted") {
+			t.Errorf("%s: the decision tells of %+v", tt.about, d.Objection)
+		}
+		var tr Trace
+		if v.Explain(use, &tr); tr.Decision.Behavior != d.Behavior || tr.Decision.Layer != d.Layer {
+			t.Errorf("%s: explained as %s", tt.about, outcome(tr.Decision))
+		}
+	}
+}
+
+type pauserFunc func() (string, error)
+
+func (f pauserFunc) Paused() (string, error) { return f() }
+
+// A pause that outlasts the session denies everything and ends the turn; that
+// it cannot be told whether there is one does so too.
+func TestPauser(t *testing.T) {
+	why, broken := "", error(nil)
+	v, b := evaluator(t, spec{allow: "Bash; Read", mode: "bypassPermissions"}, approverFunc(func() (Answer, error) {
+		why = "3 hallucinated commands"
+		return Answer{Behavior: Allow}, nil
+	}))
+	v.Pauser = pauserFunc(func() (string, error) { return why, broken })
+	uses := []ToolUse{using("Bash", "ls"), using("Read", "a"), using("TodoWrite", "")}
+	for _, use := range uses {
+		if res := can(t, v, use); res.Behavior != Allow {
+			t.Errorf("not paused: %+v", res)
+		}
+	}
+	why = "3 hallucinated commands"
+	for _, use := range uses {
+		if res := can(t, v, use); res.Behavior != Deny || res.Layer != LayerGuard || !res.Interrupt || !strings.Contains(res.Message, why) {
+			t.Errorf("paused: %+v", res)
+		}
+	}
+	why, broken = "", errors.New("the journal is torn")
+	for _, use := range uses {
+		if res := can(t, v, use); res.Behavior != Deny || !res.Interrupt || !strings.Contains(res.Message, "the journal is torn") {
+			t.Errorf("nobody knows: %+v", res)
+		}
+	}
+	broken = nil
+	v.Session.Pause("by hand")
+	if res := can(t, v, uses[0]); res.Behavior != Deny || !strings.Contains(res.Message, "by hand") {
+		t.Errorf("the session's own pause: %+v", res)
+	}
+	v.Session.Resume()
+	asks, _ := evaluator(t, spec{ask: "Bash"}, v.Approver)
+	asks.Pauser = v.Pauser
+	if res := can(t, asks, uses[0]); res.Behavior != Deny || !res.Interrupt {
+		t.Errorf("paused while it was asked: %+v", res)
+	}
+	if len(b.records) == 0 {
+		t.Error("nothing was recorded")
 	}
 }
 

@@ -44,7 +44,7 @@ func (v *Evaluator) request(use ToolUse, d Decision) Request {
 		return r
 	}
 	r.Place, r.Version = v.Policy.Place, v.Policy.Version
-	now := v.Session.standing()
+	now := v.standing()
 	r.suppose = func(use *ToolUse, rules []*patterns.Rule) Decision {
 		said, err := now.with(v.place(), rules)
 		if err != nil {

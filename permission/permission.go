@@ -126,6 +126,9 @@ type Decision struct {
 	Parts []Part
 	// Question: the tool use is a question for the person (AskUserQuestion).
 	Question bool
+	// Objection is what the ceiling has against the command line, also where
+	// another layer decided or nothing came of it.
+	Objection Objection
 }
 
 // String returns the behavior's name: allow, ask, deny; what is none of them
@@ -191,10 +194,28 @@ type Record struct {
 	Result Result
 }
 
-// Ceiling is a further gate for command actions (a whitelist): it can only
-// forbid.
+// Ceiling is a further gate for command lines (a whitelist): it can only take
+// away.
 type Ceiling interface {
-	// Forbid returns the reason why the command line may not run, "" if none.
-	// It may be asked several times about one tool use and must not count.
-	Forbid(line string, facts *shell.Facts) string
+	// Forbid says what is against a command line. It may be asked several times
+	// about one tool use and must not count.
+	Forbid(line string, facts *shell.Facts) Objection
+}
+
+// Objection is what a ceiling has against a command line. The zero value is
+// nothing.
+type Objection struct {
+	// Behavior is Deny, or Ask where a person's word lifts it: for this tool use,
+	// or for the session. Zero lets the line go on: Kind and Reason then say what
+	// would have been refused (dry run).
+	Behavior Behavior
+	Kind     string // a name for programs, "" if there is no objection
+	Reason   string // for a person and the model
+}
+
+// Pauser says whether the agent is paused: by what outlasts a session, which
+// only a person ends.
+type Pauser interface {
+	// Paused returns why, "" if it is not. An error counts as paused.
+	Paused() (why string, err error)
 }

@@ -150,6 +150,9 @@ func (e *evaluation) step(layer Layer, i int) Step {
 // gateStep is the allow list's step; a match is named although it is no
 // answer.
 func (e *evaluation) gateStep(i int) Step {
+	if a := e.first(i); a.grounds == overCeiling {
+		return e.stepOf(a, i)
+	}
 	a, listed := e.gate(i)
 	if !a.given() && listed.rule != nil {
 		rule := because(listed.rule)

@@ -107,6 +107,7 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		Interrupt:  e.said.paused,
 		Risk:       e.class(),
 		Question:   e.use.Tool == askQuestion,
+		Objection:  e.objection,
 	}
 	d.Tier = d.Risk.Tier()
 	switch a.behavior {
@@ -147,7 +148,7 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	case catastrophic:
 		return append(b, e.catastrophe...)
 	case overCeiling:
-		return append(b, e.forbidden...)
+		return append(b, e.objection.Reason...)
 	case allowedByMode:
 		return append(b, e.policy.Mode.String()...)
 	case deniedBy, askedBy, allowedBy, allowedForNow:
