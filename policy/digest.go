@@ -19,10 +19,15 @@ func (s *Spec) Digest() string {
 		Rules                              []rule
 		Programs                           map[string]any
 		Further                            []string
+		Whitelists, Escalation             []string `json:",omitempty"`
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
 		Approved: texts(s.Approved), Gate: texts(s.Gate), Programs: map[string]any{},
+	}
+	said.Whitelists = texts(s.Whitelists)
+	if s.Escalation.given() {
+		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
 	}
 	for _, r := range s.Rules {
 		said.Rules = append(said.Rules, rule{r.Tools, r.Paths, r.Commands, r.Patterns, r.Domains, r.Action, r.Message})

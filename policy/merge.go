@@ -180,6 +180,10 @@ func (m *merger) untrusted(src Source) {
 		}
 		rules = append(rules, r)
 	}
+	if s.Escalation.given() {
+		m.ignore(s.Escalation.Source, why, "escalation")
+	}
+	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
 	m.settings(src, why)
 	m.further(src, func(f *Spec) {
 		f.Ask = append(f.Ask, s.Ask...)

@@ -99,6 +99,8 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("unlisted", "ask", "deny", "risk"))
 	c.fail(s.oneOf("risk", "on", "off"))
 	c.fail(s.oneOf("catastrophic", "on", "off"))
+	c.fail(s.namesWhitelists())
+	c.fail(s.Escalation.check())
 	return &permission.Policy{
 		Mode:           c.mode(),
 		Allow:          c.set(s.Allow, patterns.Allow),

@@ -38,6 +38,15 @@ func (s *Spec) Show() []Shown {
 			add(l.key, item.Text, item.Source)
 		}
 	}
+	for _, item := range s.Whitelists {
+		add("whitelist", item.Text, item.Source)
+	}
+	if e := s.Escalation; len(e.Command) > 0 {
+		add("escalation.command", strings.Join(e.Command, " "), e.Source)
+	}
+	if e := s.Escalation; e.Webhook != "" {
+		add("escalation.webhook", "(an address, not shown)", e.Source)
+	}
 	for _, r := range s.Rules {
 		add("rules", r.String(), r.Source)
 	}

@@ -12,6 +12,11 @@
 //	unlisted = "ask"          # what the allow list does not name: ask, deny, risk
 //	risk = "on"               # off: no tiers
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
+//	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
+//
+//	[escalation]              # who is told when an agent is paused
+//	command = ["notify-send", "an agent is paused"] # the alert is its input
+//	webhook = "https://chat.example.com/hook"       # gets the alert, as JSON
 //
 //	[[rules]]                 # granular rules, in order
 //	tools = ["Bash"]
@@ -57,6 +62,10 @@ type Spec struct {
 	Unlisted, Risk, Catastrophic string
 	Rules                        []RuleSpec
 	Programs                     []ProgramSpec // by name
+	// Whitelists are files that bind commands as well (package whitelist), as
+	// they are written: relative to the file that names them.
+	Whitelists []Item
+	Escalation EscalationSpec
 
 	// Gate is an allow list behind Allow that has to name an action as well.
 	Gate []Item
@@ -138,6 +147,10 @@ func (s *Spec) Add(other *Spec) {
 	s.Approved = append(s.Approved, other.Approved...)
 	s.Rules = append(s.Rules, other.Rules...)
 	s.Programs = withPrograms(s.Programs, other.Programs)
+	s.Whitelists = append(s.Whitelists, other.Whitelists...)
+	if other.Escalation.given() {
+		s.Escalation = other.Escalation
+	}
 	for key, setting := range s.settings() {
 		value, given := *other.settings()[key], other.places[key]
 		if value != "" || given.Line > 0 {
@@ -183,7 +196,14 @@ type table struct {
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
 	Rules        []ruleTable `toml:"rules" json:"rules"`
 	// Programs are tables in the form of package catalogfile, which reads them.
-	Programs map[string]map[string]any `toml:"programs" json:"-"`
+	Programs   map[string]map[string]any `toml:"programs" json:"-"`
+	Whitelist  string                    `toml:"whitelist" json:"-"`
+	Escalation escalationTable           `toml:"escalation" json:"-"`
+}
+
+type escalationTable struct {
+	Command []string `toml:"command" json:"-"`
+	Webhook string   `toml:"webhook" json:"-"`
 }
 
 // sessionTable is a table with the rules of a session, which a file may not
@@ -216,6 +236,12 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
 		s.Programs = append(s.Programs, program(name, t.Programs[name], place))
+	}
+	if at := place("whitelist"); t.Whitelist != "" || at.Line > 0 {
+		s.Whitelists = []Item{{Text: t.Whitelist, Source: at}}
+	}
+	if at := place("escalation"); at.Line > 0 {
+		s.Escalation = EscalationSpec{Command: t.Escalation.Command, Webhook: t.Escalation.Webhook, Source: at}
 	}
 	for key := range s.settings() {
 		if at := place(key); at.Line > 0 {
