@@ -198,8 +198,8 @@ func judge(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr
 // stricter reports whether a decision lets less through than another: a held
 // ask is one that no rule lifts.
 func (d *Decision) stricter(than *Decision) bool {
-	if d.Behavior != than.Behavior {
-		return d.Behavior > than.Behavior
+	if now, was := d.Behavior.strength(), than.Behavior.strength(); now != was {
+		return now > was
 	}
 	return d.Held && !than.Held
 }

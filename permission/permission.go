@@ -143,6 +143,14 @@ func (b Behavior) String() string {
 	return "deny"
 }
 
+// strength is the behavior that b counts as: what is none is a deny.
+func (b Behavior) strength() Behavior {
+	if b == Allow || b == Ask {
+		return b
+	}
+	return Deny
+}
+
 var layerNames = [...]string{
 	"invalid", "guard", "session-deny", "deny-list", "session-allow",
 	"mode", "allow-list", "ask-list", "rules", "default",
