@@ -520,40 +520,40 @@ func (e *evaluation) sessionAllow(i int) answer {
 	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), grounds: allowedForNow}
 }
 
-// gate is the allow list, and the one behind it. It only ever stops an action;
-// a match is no answer, but what it returns counts in the end.
+// gate is the allow list, and the one behind it, which a bare rule opens for
+// tier 3 too: what names such an action has to stand in the first. It only ever
+// stops an action; a match is no answer, but what it returns counts in the end.
 func (e *evaluation) gate(i int) (answer, listing) {
 	a := &e.acts[i]
 	if a.free || a.sub.Kind == patterns.UseTool && housekeeping[a.sub.Tool] {
 		return answer{}, listing{yes: true}
 	}
-	miss, l := e.listedBy(e.policy.Allow, i)
-	if miss.given() || e.policy.Gate.Len() == 0 {
-		return miss, l
+	l, why := listing{}, noGrounds
+	if rule := e.cover(e.policy.Allow, i); rule != nil {
+		l = listing{yes: true, rule: rule}
 	}
-	if miss, _ := e.listedBy(e.policy.Gate, i); miss.given() {
-		miss.grounds = notListedThere
-		return miss, listing{}
+	switch {
+	case !l.yes && e.policy.Allow.Len() > 0 && (!e.strict(i) || e.coverBy(e.policy.Allow, i, false) == nil):
+		why = notListed
+	case e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil:
+		why = notListedThere
+	default:
+		return answer{}, l
 	}
-	return answer{}, l
+	return e.missed(i, l, why)
 }
 
-// listedBy is one allow list.
-func (e *evaluation) listedBy(list *patterns.Set, i int) (answer, listing) {
-	if list.Len() == 0 {
-		return answer{}, listing{}
-	}
-	if rule := e.cover(list, i); rule != nil {
-		return answer{}, listing{yes: true, rule: rule}
-	}
+// missed is the answer to an action that a list does not name. To ask for it
+// never takes the place of the default's deny: only that of an allow.
+func (e *evaluation) missed(i int, l listing, why grounds) (answer, listing) {
 	unlisted := e.unlisted()
-	if e.strict(i) && (unlisted == Ask || e.coverBy(list, i, false) != nil) {
-		return answer{}, listing{} // the default denies it
+	switch {
+	case unlisted == 0:
+		return answer{}, listing{} // as if there were no list
+	case unlisted == Ask && e.strict(i) && e.last(i, l, e.firm(i, l)).behavior != Allow:
+		return answer{}, l
 	}
-	if unlisted == 0 {
-		return answer{}, listing{}
-	}
-	return answer{behavior: unlisted, layer: LayerAllowList, grounds: notListed}, listing{}
+	return answer{behavior: unlisted, layer: LayerAllowList, grounds: why}, listing{}
 }
 
 // unprovenBy says why a rule that seems to name the action does not prove it.

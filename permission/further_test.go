@@ -72,6 +72,73 @@ func TestFurther(t *testing.T) {
 	}
 }
 
+// TestGateOfTier3: a rule that names what is of tier 3 opens the list that it
+// stands in, not the gate behind it; there a bare rule is enough.
+func TestGateOfTier3(t *testing.T) {
+	for _, tt := range []struct {
+		gate     string
+		unlisted Unlisted
+		mode     string
+		want     Behavior
+	}{
+		{"Bash(npm:*)", UnlistedDefault, "", Ask},
+		{"Bash(npm:*)", UnlistedDefault, "acceptEdits", Deny},
+		{"Bash(npm:*)", UnlistedAsk, "", Ask},
+		{"Bash(npm:*)", UnlistedDeny, "", Deny},
+		{"Bash(npm:*)", UnlistedRisk, "", Deny}, // the tier decides
+		{"Read", UnlistedDefault, "", Ask},
+		{"Bash", UnlistedDefault, "", Allow},
+		{"Bash", UnlistedRisk, "", Allow},
+		{"Bash(*)", UnlistedDeny, "", Allow},
+		{"Bash(rm:*)", UnlistedDefault, "", Allow},
+		{"Bash(rm -rf node_modules)", UnlistedAsk, "", Allow},
+		{"Bash(rm -rf dist)", UnlistedAsk, "", Ask},
+	} {
+		t.Run(tt.gate, func(t *testing.T) {
+			p := (spec{allow: "Bash(rm -rf node_modules)", risk: true, unlisted: tt.unlisted, mode: tt.mode}).policy(t)
+			more := *p
+			more.Gate = patterns.NewSet(place, parseRules(t, patterns.Allow, tt.gate, "agent-wrapper.toml")...)
+			p.Further = []*Policy{&more}
+			use := using("Bash", "rm -rf node_modules")
+			use.Dir = workspace
+			if d := Evaluate(p, nil, &use, fakeFS{}, nil); d.Behavior != tt.want {
+				t.Errorf("gate %s, unlisted %d: %v, want %v: %s", tt.gate, tt.unlisted, d.Behavior, tt.want, d.Reason)
+			}
+		})
+	}
+}
+
+// TestListNeverLoosens: an allow list that nothing else has is only ever one
+// thing more that stops, and a further gate as well.
+func TestListNeverLoosens(t *testing.T) {
+	lists := []string{"Bash", "Bash(npm:*)", "Bash(rm:*)", "Bash(git:*); Bash(ls:*)", "Read; Bash(cat:*)", "Edit"}
+	rapid.Check(t, func(rt *rapid.T) {
+		s, use := drawSpec(rt), drawUse(rt)
+		use.Dir = workspace
+		p, gated := s.policy(t), s.policy(t)
+		gated.Gate = set(t, patterns.Allow, rapid.SampledFrom(lists).Draw(rt, "gate"), "gate")
+		without, with := Evaluate(p, s.session(t), &use, fakeFS{}, nil), Evaluate(gated, s.session(t), &use, fakeFS{}, nil)
+		if with.Behavior < without.Behavior {
+			rt.Fatalf("%s: %v, with a gate %v", use.Input, without.Behavior, with.Behavior)
+		}
+	})
+}
+
+// What an allow list does not name is not let through by a granular rule, of
+// whatever tier it is.
+func TestGranularAllowBehindTheList(t *testing.T) {
+	rules := []patterns.GranularSpec{{Tools: []string{"Bash"}, Patterns: []string{"^rm -rf node_modules$", "^npm i$"}, Action: patterns.Allow}}
+	for _, line := range []string{"npm i", "rm -rf node_modules"} {
+		for allow, want := range map[string]Behavior{"": Allow, "Bash": Allow, "Bash(ls:*)": Ask} {
+			use := using("Bash", line)
+			use.Dir = workspace
+			if d := (spec{risk: true, allow: allow, rules: rules}).decideOn(t, use); d.Behavior != want {
+				t.Errorf("%s under allow %q: %v, want %v: %s", line, allow, d.Behavior, want, d.Reason)
+			}
+		}
+	}
+}
+
 // TestFurtherNeverLoosens: whatever a further policy says, it lets nothing
 // through that is not let through without it; and what it denies is denied.
 func TestFurtherNeverLoosens(t *testing.T) {
