@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
@@ -63,10 +64,10 @@ func (v *Evaluator) place() patterns.Place {
 	return v.Session.place
 }
 
-// Suppose returns what the decision would be if the session, as it was
-// when it was asked, had further rules of a list, allow or deny. It decides nothing and keeps nothing. An error
-// says which rule cannot be one, or that the request does not come from an
-// Evaluator.
+// Suppose returns what the decision would be if the session, as it was when it
+// was asked, had further rules of a list, allow or deny. It decides nothing and
+// keeps nothing. An error says which rule cannot be one, or that the request
+// does not come from an Evaluator.
 func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
 	return r.supposing(&r.Use, list, rules)
 }
@@ -151,7 +152,7 @@ func (r *Request) spills(rule string) bool {
 // more if the session had further allow rules.
 func (r *Request) Answers(rules ...string) bool {
 	then, err := r.Suppose(patterns.Allow, rules...)
-	if err != nil || then.Behavior != Allow && (then.Behavior != Ask || len(then.Parts) != len(r.Decision.Parts)) {
+	if err != nil || !r.comparable(&then) {
 		return false
 	}
 	for i := range then.Parts {
@@ -172,10 +173,17 @@ func (r *Request) Frees(rule, line string) bool {
 	return err != nil || then.Behavior == Allow && then.Tier == 3
 }
 
+// comparable reports whether a decision answers the request in whole, or asks
+// about the same actions in the same order. Under another policy, with another
+// catalogue, they may be others.
+func (r *Request) comparable(then *Decision) bool {
+	return then.Behavior == Allow || then.Behavior == Ask && slices.EqualFunc(then.Parts, r.Decision.Parts, sameAction)
+}
+
 // proves says why the decision with a further allow is not the one that was
 // asked about with a part more allowed.
 func (r *Request) proves(then Decision) error {
-	if then.Behavior != Allow && (then.Behavior != Ask || len(then.Parts) != len(r.Decision.Parts)) {
+	if !r.comparable(&then) {
 		return errors.New("it would not answer: " + then.Reason)
 	}
 	covers := false

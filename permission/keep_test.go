@@ -210,3 +210,38 @@ func TestOddSuppositions(t *testing.T) {
 		t.Errorf("%+v", r.Decision)
 	}
 }
+
+// Two decisions are compared part by part only where they are about the same
+// actions: a further policy may know others.
+func TestPartsOfAnotherOrder(t *testing.T) {
+	_, r := asked(t, spec{allow: "Read"}, using("Bash", "npm i; npm test"))
+	i, test := r.Decision.Parts[0], r.Decision.Parts[1]
+	allowed := func(p Part) Part { p.Behavior = Allow; return p }
+	moved, renamed := allowed(test), allowed(test)
+	moved.Pos++
+	renamed.Action = "run npm publish"
+	for name, then := range map[string][]Part{
+		"turned round":     {allowed(test), i},
+		"another action":   {i, renamed},
+		"another place":    {i, moved},
+		"another kind":     {i, {Subject: Subject{Kind: patterns.ReadPath}, Action: test.Action, Pos: test.Pos, End: test.End, Behavior: Allow}},
+		"one action fewer": {allowed(i)},
+	} {
+		if err := r.proves(Decision{Behavior: Ask, Parts: then}); err == nil || !strings.Contains(err.Error(), "would not answer") {
+			t.Errorf("%s: %v", name, err)
+		}
+		for at := range then {
+			then[at].Behavior = Allow
+		}
+		r.suppose = func(*ToolUse, []*patterns.Rule) Decision { return Decision{Behavior: Ask, Parts: then} }
+		if r.Answers("Bash(npm test)") {
+			t.Errorf("%s: what was asked about counts as answered", name)
+		}
+	}
+	r.suppose = func(*ToolUse, []*patterns.Rule) Decision {
+		return Decision{Behavior: Ask, Parts: []Part{allowed(i), allowed(test)}}
+	}
+	if err := r.proves(Decision{Behavior: Ask, Parts: []Part{i, allowed(test)}}); err != nil || !r.Answers("Bash(npm:*)") {
+		t.Errorf("the same actions: %v", err)
+	}
+}

@@ -33,6 +33,18 @@ type Part struct {
 	Sealed string
 }
 
+// sameAction reports whether two parts are one action of a tool use.
+func sameAction(a, b Part) bool { return a.key() == b.key() }
+
+// partKey tells the actions of a tool use from each other.
+type partKey struct {
+	kind     patterns.Kind
+	action   string
+	pos, end int
+}
+
+func (p *Part) key() partKey { return partKey{p.Kind, p.Action, p.Pos, p.End} }
+
 // Subject is what an action is about, as data.
 type Subject struct {
 	Kind patterns.Kind
