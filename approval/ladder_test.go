@@ -152,15 +152,15 @@ func TestTooManyParts(t *testing.T) {
 	}
 }
 
-// A rung for what one policy asks about does not answer for what a further one
-// asks about.
+// A rung answers for what every policy asks about, not only for what the first
+// one does.
 func TestLadderOfAnotherPolicy(t *testing.T) {
 	more := evaluator(t, lists{ask: "Bash(npm:*)", allow: "Bash"}).Policy
 	v := evaluator(t, lists{ask: "Bash(git:*)", allow: "Bash", further: []*permission.Policy{more}})
 	use := using("Bash: git status; npm test")
 	r := v.Request(use)
 	rungs, err := Ladder(&r)
-	if err != nil || len(rungs) == 0 || !slices.Equal(rungs[0].Rules, []string{"Bash(git status)"}) {
+	if err != nil || len(rungs) == 0 || !slices.Equal(rungs[0].Rules, []string{"Bash(git status)", "Bash(npm test)"}) {
 		t.Fatalf("%v %v", rungs, err)
 	}
 	if err := v.Session.Allow(rungs[0].Rules[0]); err != nil {
@@ -169,6 +169,12 @@ func TestLadderOfAnotherPolicy(t *testing.T) {
 	then := v.Request(use)
 	if got := then.Decision.Unapproved(); then.Decision.Behavior != permission.Ask || len(got) != 1 || got[0].Action != "run npm test" {
 		t.Errorf("%s: %+v", then.Decision.Behavior, got)
+	}
+	if err := v.Session.Allow(rungs[0].Rules[1]); err != nil {
+		t.Fatal(err)
+	}
+	if then = v.Request(use); then.Decision.Behavior != permission.Allow {
+		t.Errorf("%s: %s", then.Decision.Behavior, then.Decision.Reason)
 	}
 }
 

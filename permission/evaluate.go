@@ -171,11 +171,13 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 		if tr != nil {
 			steps = new(Trace)
 		}
-		if now := judge(more, said, use, env, ceiling, steps); now.stricter(&d) {
-			if d = now; tr != nil {
+		now := judge(more, said, use, env, ceiling, steps)
+		if now.stricter(&d) {
+			if d, now = now, d; tr != nil {
 				*tr = *steps
 			}
 		}
+		d.askToo(now.Parts)
 	}
 	return d
 }

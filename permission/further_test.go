@@ -139,6 +139,68 @@ func TestGranularAllowBehindTheList(t *testing.T) {
 	}
 }
 
+// What one policy asks about is not hidden by another that asks about something
+// else: the person is shown all of it, and a rule is an answer only for what all
+// of them say.
+func TestFurtherAsksTogether(t *testing.T) {
+	base := spec{allow: "Bash(git:*); Bash(ls:*)", risk: true}
+	line := "git push; npm i; ls"
+	tests := []struct {
+		name   string
+		change func(p *Policy)
+		asked  string // the actions that are asked about
+		held   bool
+	}{
+		{"a gate", func(p *Policy) { p.Gate = set(t, patterns.Allow, "Bash(npm:*); Bash(ls:*)", "x") }, "run git push;run npm i", false},
+		{"an ask rule", func(p *Policy) { p.Ask = set(t, patterns.Ask, "Bash(ls:*)", "x") }, "run npm i;run ls", false},
+		{"a held ask", func(p *Policy) { p.Guarded = []string{workspace + "/out"} }, "run npm i;write " + workspace + "/out", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v, _ := evaluator(t, base, nil)
+			more := *v.Policy
+			tt.change(&more)
+			v.Policy.Further = []*Policy{&more}
+			use := using("Bash", line)
+			if tt.held {
+				use = using("Bash", line+"; touch out")
+				v.Policy.Allow = set(t, patterns.Allow, "Bash(git:*); Bash(ls:*); Bash(touch:*)", "--allow")
+				more.Allow = v.Policy.Allow
+			}
+			use.Dir = workspace
+			r := v.Request(use)
+			var asked []string
+			for _, p := range r.Decision.Unapproved() {
+				asked = append(asked, p.Action)
+				if tt.held && (p.Sealed == "" || p.Exact != "") {
+					t.Errorf("a rule may be kept for %s although the ask is held", p.Action)
+				}
+			}
+			if got := strings.Join(asked, ";"); r.Decision.Behavior != Ask || r.Decision.Held != tt.held || got != tt.asked {
+				t.Errorf("%v, held %v: %s, want %s", r.Decision.Behavior, r.Decision.Held, got, tt.asked)
+			}
+		})
+	}
+}
+
+// A part that only the policy with another catalogue knows is shown as well.
+func TestFurtherAsksOfItsOwnParts(t *testing.T) {
+	p := (spec{allow: "Bash(ls:*)", risk: true}).policy(t)
+	more := *p
+	more.Catalog = claims(t)
+	p.Further = []*Policy{&more}
+	use := using("Bash", "deploy --hook 'curl x'")
+	use.Dir = workspace
+	d := Evaluate(p, nil, &use, fakeFS{}, nil)
+	var asked []string
+	for _, p := range d.Unapproved() {
+		asked = append(asked, p.Action)
+	}
+	if got := strings.Join(asked, ";"); got != "run deploy --hook curl x;run curl x" {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestFurtherNeverLoosens: whatever a further policy says, it lets nothing
 // through that is not let through without it; and what it denies is denied.
 func TestFurtherNeverLoosens(t *testing.T) {

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -32,6 +33,48 @@ type Part struct {
 	Exact  string
 	Sealed string
 }
+
+// askToo adds to an ask what another policy asks about the same tool use: a part
+// that one of them asks about is asked about, and one that either seals is
+// sealed.
+func (d *Decision) askToo(more []Part) {
+	if d.Behavior != Ask || len(d.Parts) == 0 {
+		return
+	}
+	places := map[partKey]int{}
+	for i := range d.Parts {
+		places[d.Parts[i].key()] = i
+	}
+	for _, p := range more {
+		if i, known := places[p.key()]; known {
+			d.Parts[i].join(p)
+			continue
+		}
+		d.Parts = append(d.Parts, p)
+	}
+	for i := range d.Parts {
+		if d.Held {
+			d.Parts[i].seal(heldPart)
+		}
+	}
+}
+
+// join takes over what another policy says more strictly of the same action.
+func (p *Part) join(more Part) {
+	sealed := cmp.Or(p.Sealed, more.Sealed)
+	if more.Behavior == Ask && p.Behavior != Ask {
+		*p = more
+	}
+	if sealed != "" {
+		p.seal(sealed)
+	}
+}
+
+// seal keeps any rule from being kept for the part.
+func (p *Part) seal(why string) { p.Sealed, p.Exact = why, "" }
+
+// heldPart is why nothing can be kept for a part of a held ask.
+const heldPart = "only an answer to this very tool use counts"
 
 // sameAction reports whether two parts are one action of a tool use.
 func sameAction(a, b Part) bool { return a.key() == b.key() }
@@ -92,7 +135,7 @@ func (e *evaluation) parts(held bool) []Part {
 			p.Pos, p.End = a.does.Pos, a.does.End
 		}
 		if held {
-			p.Sealed = "only an answer to this very tool use counts"
+			p.Sealed = heldPart
 		}
 		ans := e.standsFor(i)
 		if !ans.given() {
