@@ -10,7 +10,7 @@
 //	seq   its number; the first is 1
 //	prev  "sha256:…" of the line before it, without its line feed
 //	time  when it was recorded, UTC, RFC 3339 with nanoseconds
-//	kind  begin, decision, outcome or torn
+//	kind  begin, decision, outcome, note or torn
 //
 // The first record is of kind begin. Its prev is the hash of all that stands
 // before it in the file: of nothing in a new one, else of the lines of version
@@ -60,7 +60,12 @@
 //	outcome   ran or failed; breach: it ran and should not have, and reason
 //	exit      the exit code of a command, where it is known
 //
-// Later versions only add keys.
+// A note is about no single tool use, and has
+//
+//	note      what happened: "whitelist_bypass"
+//	reason    in words
+//
+// Later versions only add keys and notes.
 package audit
 
 import (
@@ -257,6 +262,17 @@ func (l *Log) Outcome(o Outcome) error {
 	}
 	if err := l.add(e); err != nil {
 		return fmt.Errorf("record the outcome: %w", err)
+	}
+	return nil
+}
+
+// Note adds what happened beside the decisions: a name for programs, and words.
+// An error means that it is not surely in the record.
+func (l *Log) Note(name, words string) error {
+	e := &Entry{Kind: kindNote, Note: name}
+	e.Reason = e.hide(words)
+	if err := l.add(e); err != nil {
+		return fmt.Errorf("record the %s: %w", name, err)
 	}
 	return nil
 }

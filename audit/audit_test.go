@@ -204,3 +204,38 @@ func TestErrors(t *testing.T) {
 		t.Error("a device is taken for a record")
 	}
 }
+
+// TestNote: a note is a record like the others, and one that is not surely kept
+// is an error.
+func TestNote(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l := open(t, path)
+	if err := l.Note("whitelist_bypass", "it was lifted \x1b[2J with token=hunter2hunter2"); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, logLines(t, path)[1], `{"v":2,"seq":2,"kind":"note","note":"whitelist_bypass","reason":"it was lifted \u001b[2J with token=REDACTED","masked":1}`)
+	if diff := cmp.Diff([]uint64{2}, seqs(t, path, &Filter{Kind: "note"})); diff != "" {
+		t.Error(diff)
+	}
+	e, err := readEntry([]byte(logLines(t, path)[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "note   whitelist_bypass: it was lifted <U+001B>[2J with token=REDACTED"; !strings.HasSuffix(e.String(), want) {
+		t.Errorf("%s, want %s", e, want)
+	}
+	var table strings.Builder
+	rows, _ := NewCSV(&table)
+	rows.Write(e)
+	rows.Flush()
+	if !strings.Contains(table.String(), ",whitelist_bypass,") {
+		t.Error(table.String())
+	}
+	if r := proven(t, path); r.Records != 2 {
+		t.Errorf("%+v", r)
+	}
+	l.Close()
+	if err := l.Note("whitelist_bypass", "x"); err == nil || !strings.HasPrefix(err.Error(), "record the whitelist_bypass: ") {
+		t.Errorf("a record that is closed takes a note: %v", err)
+	}
+}

@@ -18,6 +18,7 @@ const (
 	kindBegin    = "begin"
 	kindDecision = "decision"
 	kindOutcome  = "outcome"
+	kindNote     = "note"
 	kindTorn     = "torn"
 )
 
@@ -59,6 +60,8 @@ type Entry struct {
 	WouldBlock bool   `json:"would_block,omitempty"`
 
 	Updated json.RawMessage `json:"updated,omitempty"`
+
+	Note string `json:"note,omitempty"`
 
 	Of      uint64 `json:"of,omitempty"`
 	Outcome string `json:"outcome,omitempty"`

@@ -36,6 +36,7 @@ var columns = []struct {
 	{"would_block", func(e *Entry) string { return strconv.FormatBool(e.WouldBlock) }},
 	{"updated", func(e *Entry) string { return string(e.Updated) }},
 	{"digest", func(e *Entry) string { return e.Digest }},
+	{"note", func(e *Entry) string { return e.Note }},
 	{"of", func(e *Entry) string { return number(e.Of) }},
 	{"outcome", func(e *Entry) string { return e.Outcome }},
 	{"exit", (*Entry).exit},

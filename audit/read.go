@@ -109,6 +109,8 @@ func (e *Entry) words() string {
 		return "begin"
 	case kindTorn:
 		return fmt.Sprintf("torn   %d bytes of a crash", e.Torn.size())
+	case kindNote:
+		return fmt.Sprintf("note   %s: %s", e.Note, e.Reason)
 	case kindOutcome:
 		words := fmt.Sprintf("%-6s %s", e.Outcome, e.Tool)
 		if e.Exit != nil {

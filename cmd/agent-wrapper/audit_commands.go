@@ -152,12 +152,12 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Session, "session", "", "only this session, by its `id`")
 	flags.StringVar(&f.Agent, "agent", "", "only this subagent, by its `id`")
 	flags.StringVar(&f.Use, "use", "", "only this tool use, by its `id`")
-	flags.StringVar(&f.Kind, "kind", "", "only records of this kind: `decision|outcome|torn|begin`")
+	flags.StringVar(&f.Kind, "kind", "", "only records of this kind: `decision|outcome|note|torn|begin`")
 	flags.StringVar(&f.Text, "text", "", "only records that have this `text` anywhere, in whatever case")
 	flags.StringVar(&f.since, "since", "", "only from this `time` on: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last day")
 	flags.StringVar(&f.until, "until", "", "only before this `time`")
 	complete(cmd, "behavior", "allow", "deny")
-	complete(cmd, "kind", "decision", "outcome", "torn", "begin")
+	complete(cmd, "kind", "decision", "outcome", "note", "torn", "begin")
 }
 
 // read reads the times.
