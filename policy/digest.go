@@ -20,8 +20,9 @@ func (s *Spec) Digest() string {
 		Programs                           map[string]any
 		Further                            []string
 		Whitelists, Escalation             []string `json:",omitempty"`
+		WhitelistBypass                    string   `json:",omitempty"`
 	}{
-		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic,
+		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, WhitelistBypass: s.WhitelistBypass,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
 		Approved: texts(s.Approved), Gate: texts(s.Gate), Programs: map[string]any{},
 	}

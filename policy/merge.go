@@ -94,6 +94,11 @@ func (m *merger) ignore(at patterns.Source, why, format string, args ...any) {
 func (m *merger) trusted(src Source) {
 	said := *src.Spec
 	said.places = said.from(src)
+	if said.WhitelistBypass != "" && src.Kind != Managed {
+		m.ignore(said.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", said.WhitelistBypass)
+		said.WhitelistBypass = ""
+		said.places = without(said.places, "whitelist_bypass")
+	}
 	if said.Catastrophic == "off" && src.Kind > Named {
 		m.ignore(said.at(src, "catastrophic"), "only a managed or user policy, or one given with --policy, may say so", `catastrophic = "off"`)
 		said.Catastrophic = ""
@@ -184,6 +189,9 @@ func (m *merger) untrusted(src Source) {
 		m.ignore(s.Escalation.Source, why, "escalation")
 	}
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
+	if s.WhitelistBypass != "" {
+		m.ignore(s.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", s.WhitelistBypass)
+	}
 	m.settings(src, why)
 	m.further(src, func(f *Spec) {
 		f.Ask = append(f.Ask, s.Ask...)

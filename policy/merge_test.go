@@ -207,3 +207,31 @@ func everyLine(t *testing.T) []string {
 	}
 	return list
 }
+
+// TestWhitelistBypass: whether a run may lift a whitelist is the administrator's
+// word alone.
+func TestWhitelistBypass(t *testing.T) {
+	off := func(kind Kind, trusted bool) Source { return sourceOf(t, kind, trusted, `whitelist_bypass = "off"`) }
+	on := func(kind Kind) Source { return sourceOf(t, kind, true, `whitelist_bypass = "on"`) }
+	for _, tt := range []struct {
+		sources       []Source
+		want, ignored string
+	}{
+		{nil, "", ""},
+		{[]Source{off(Managed, true)}, "off", ""},
+		{[]Source{on(Managed)}, "on", ""},
+		{[]Source{off(Managed, true), on(User)}, "off", `user.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may say so`},
+		{[]Source{on(Flags), off(Managed, true)}, "off", `flags.toml:1:20: whitelist_bypass = "on" is ignored: only a managed policy may say so`},
+		{[]Source{off(Project, true)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may say so`},
+		{[]Source{off(Project, false)}, "", `project.toml:1:20: whitelist_bypass = "off" is ignored: only a managed policy may say so`},
+	} {
+		spec, ignored := Merge(tt.sources)
+		if spec.WhitelistBypass != tt.want || fmt.Sprint(ignored) != "["+tt.ignored+"]" {
+			t.Errorf("got %q, ignored %v; want %q, [%s]", spec.WhitelistBypass, ignored, tt.want, tt.ignored)
+		}
+	}
+	bad := sourceOf(t, Managed, true, `whitelist_bypass = "never"`).Spec
+	if _, _, _, err := bad.Compile(mergePlace); err == nil || err.Error() != `managed.toml:1:20: whitelist_bypass is "never", want on or off` {
+		t.Error(err)
+	}
+}

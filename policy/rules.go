@@ -99,6 +99,7 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("unlisted", "ask", "deny", "risk"))
 	c.fail(s.oneOf("risk", "on", "off"))
 	c.fail(s.oneOf("catastrophic", "on", "off"))
+	c.fail(s.oneOf("whitelist_bypass", "on", "off"))
 	c.fail(s.namesWhitelists())
 	c.fail(s.Escalation.check())
 	return &permission.Policy{

@@ -46,7 +46,7 @@ var described = map[string]string{
 	"mode": "the permission mode", "unlisted": "what the allow list does not name", "risk": "risk tiers",
 	"catastrophic": "the guard against rm -rf / and its like", "allow": "what is let through: a gate, not an approver",
 	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to`,
-	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "escalation": "who is told when an agent is paused",
+	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
 	"rules": "granular rules, in order", "programs": "what programs of yours do",
 	"tools": "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
@@ -56,7 +56,7 @@ var described = map[string]string{
 
 // values are those that a key may have.
 var values = map[string][]string{
-	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "action": {"allow", "ask", "deny"},
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "action": {"allow", "ask", "deny"},
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It

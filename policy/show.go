@@ -22,7 +22,7 @@ func (s *Spec) Show() []Shown {
 	add := func(key, text string, at patterns.Source) {
 		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
 	}
-	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic", "whitelist_bypass"} {
 		if value := *s.settings()[key]; value != "" {
 			add(key, value, s.places[key])
 		}

@@ -13,6 +13,7 @@
 //	risk = "on"               # off: no tiers
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
+//	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
 //
 //	[escalation]              # who is told when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
@@ -66,6 +67,8 @@ type Spec struct {
 	// they are written: relative to the file that names them.
 	Whitelists []Item
 	Escalation EscalationSpec
+	// WhitelistBypass is off where no run may lift a whitelist.
+	WhitelistBypass string
 
 	// Gate is an allow list behind Allow that has to name an action as well.
 	Gate []Item
@@ -173,7 +176,7 @@ func withPrograms(old, more []ProgramSpec) []ProgramSpec {
 
 // settings are the keys that have one value.
 func (s *Spec) settings() map[string]*string {
-	return map[string]*string{"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "catastrophic": &s.Catastrophic}
+	return map[string]*string{"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass}
 }
 
 func (s *Spec) place(key string, at patterns.Source) {
@@ -196,9 +199,10 @@ type table struct {
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
 	Rules        []ruleTable `toml:"rules" json:"rules"`
 	// Programs are tables in the form of package catalogfile, which reads them.
-	Programs   map[string]map[string]any `toml:"programs" json:"-"`
-	Whitelist  string                    `toml:"whitelist" json:"-"`
-	Escalation escalationTable           `toml:"escalation" json:"-"`
+	Programs        map[string]map[string]any `toml:"programs" json:"-"`
+	Whitelist       string                    `toml:"whitelist" json:"-"`
+	Escalation      escalationTable           `toml:"escalation" json:"-"`
+	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
 }
 
 type escalationTable struct {
@@ -230,7 +234,7 @@ type ruleTable struct {
 // stands.
 func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	s := &Spec{
-		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic,
+		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
 		Approved: items(t.Approved, "approved", place),
 	}
