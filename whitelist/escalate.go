@@ -1,0 +1,130 @@
+package whitelist
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+)
+
+// Alert is what a person is told when an agent is paused. As JSON it is what
+// the command finds on its standard input and the webhook in its body; "text"
+// is the key that chat services show.
+type Alert struct {
+	Message   string  `json:"text"`
+	AgentID   string  `json:"agent_id"`
+	PlanID    string  `json:"plan_id"`
+	Count     int     `json:"count"`
+	Threshold int     `json:"threshold"`
+	Events    []Event `json:"events"` // the last ones, secrets masked
+	Resume    string  `json:"resume"` // the command line that ends the pause
+}
+
+// Escalation is how a person is told. Ways that are not set are left out.
+type Escalation struct {
+	Command []string // a program and its arguments
+	Webhook string   // an https URL, or http to this machine
+	// Run starts a program with an input and waits for it.
+	Run func(ctx context.Context, argv []string, stdin []byte) error
+	// Post is the client for the webhook; nil: one of our own.
+	Post *http.Client
+
+	waiting sync.WaitGroup
+}
+
+// The times of an escalation: a person is told within a minute, or it is
+// recorded that this failed.
+const (
+	escalationLimit = 55 * time.Second
+	attemptLimit    = 10 * time.Second
+)
+
+// pauses are the times between attempts; the last one repeats.
+var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// Tell tells a person by every way at once and returns; report gets the outcome
+// of each attempt. Wait waits for the end.
+func (e *Escalation) Tell(a Alert, report func(how string, err error)) {
+	if len(e.Command) > 0 {
+		e.start("command", a, report, func(ctx context.Context, body []byte) error { return e.Run(ctx, e.Command, body) })
+	}
+	if e.Webhook != "" {
+		e.start("webhook", a, report, e.post)
+	}
+}
+
+// Wait waits until every attempt came to its end: at most a minute.
+func (e *Escalation) Wait() { e.waiting.Wait() }
+
+func (e *Escalation) start(how string, a Alert, report func(how string, err error), try func(context.Context, []byte) error) {
+	body, _ := json.Marshal(a) // strings and numbers always have a form
+	e.waiting.Go(func() { insist(how, body, report, try) })
+}
+
+// insist tries until it works or the time is up.
+func insist(how string, body []byte, report func(how string, err error), try func(context.Context, []byte) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), escalationLimit)
+	defer cancel()
+	for n := 0; ; n++ {
+		err := attempt(ctx, body, try)
+		report(how, err)
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(pauses[min(n, len(pauses)-1)]):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func attempt(ctx context.Context, body []byte, try func(context.Context, []byte) error) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
+	defer cancel()
+	return try(ctx, body)
+}
+
+// post sends the alert. A redirect is not followed: only the address that was
+// configured is meant to have it.
+func (e *Escalation) post(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Webhook, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{Timeout: attemptLimit}
+	if e.Post != nil {
+		client = *e.Post
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		return withoutAddress(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection ends well
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("the webhook answered %s", resp.Status)
+	}
+	return nil
+}
+
+// withoutAddress is an error of a client without the URL, which often is itself
+// a secret.
+func withoutAddress(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	text, _ := mask.Text(err.Error())
+	return errors.New(text)
+}

@@ -1,0 +1,314 @@
+package whitelist
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+)
+
+// Key says whose hallucinated commands are counted together: an agent, by the
+// name that whoever drives it gave it, working on a plan.
+type Key struct{ Agent, Plan string }
+
+// Event is one hallucinated command, a line of the log that teams read
+// (.smartergpt/logs/hallucinations.jsonl).
+type Event struct {
+	Timestamp string `json:"timestamp"` // UTC, RFC 3339 with milliseconds
+	Command   string `json:"command"`   // secrets masked; a long one is cut
+	Reason    Reason `json:"reason"`
+	AgentID   string `json:"agent_id,omitempty"`
+	PlanID    string `json:"plan_id,omitempty"` // absolute path of the plan, or of the workspace
+}
+
+// The kinds of lines in a journal.
+const (
+	kindHallucination = "hallucination"
+	kindEscalated     = "escalated"
+	kindResumed       = "resumed"
+	kindReset         = "reset"
+)
+
+// entry is one line of a journal.
+type entry struct {
+	Kind string `json:"kind"`
+	Event
+	// Of a hallucination: how many there are with it since the last reset, and
+	// whether it pauses the agent. They stand in one line, so that a crash
+	// leaves both or neither.
+	Count  int  `json:"count,omitempty"`
+	Paused bool `json:"paused,omitempty"`
+	// Of an escalation: by what, and what went wrong, "" if it arrived.
+	How   string `json:"how,omitempty"`
+	Error string `json:"error,omitempty"`
+	By    string `json:"by,omitempty"` // of a resume and a reset: the person
+}
+
+// Journal is what outlasts every process: the hallucinated commands, pauses and
+// their ends, one JSON object a line, only ever added to. It lies where no agent
+// may write. Several processes may use it at once.
+type Journal struct {
+	path string
+	now  func() time.Time
+
+	mu    sync.Mutex // of what follows
+	seen  fs.FileInfo
+	read  int64 // how far
+	lines int
+	state map[Key]standing
+}
+
+// standing is where an agent stands on a plan.
+type standing struct {
+	count     int  // since the last reset
+	paused    bool // until a person resumes it
+	escalated bool // a person was told of the pause
+}
+
+// maxLine is how long a line of a journal may be, in bytes.
+const maxLine = 64 << 10
+
+// NewJournal returns the journal at path, which need not exist.
+func NewJournal(path string) *Journal { return &Journal{path: path, now: time.Now} }
+
+// Path is where the journal is.
+func (j *Journal) Path() string { return j.path }
+
+// standing is where an agent stands now. What other processes wrote counts.
+func (j *Journal) standing(k Key) (standing, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.follow(); err != nil {
+		return standing{}, err
+	}
+	return j.state[k], nil
+}
+
+// follow reads what was added since the last look. A last line without its end
+// is being written, or was never finished: it does not count.
+func (j *Journal) follow() error {
+	info, err := os.Stat(j.path)
+	if errors.Is(err, fs.ErrNotExist) && j.seen == nil {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is gone: whether the agent is paused is not known", j.path)
+	}
+	if err != nil {
+		return err
+	}
+	if j.seen == nil || !os.SameFile(j.seen, info) || info.Size() < j.read {
+		j.read, j.lines, j.state = 0, 0, map[Key]standing{}
+	}
+	j.seen = info
+	if info.Size() == j.read {
+		return nil
+	}
+	data, err := os.ReadFile(j.path)
+	if err != nil {
+		return err
+	}
+	return j.take(data[min(j.read, int64(len(data))):])
+}
+
+// take adds whole lines to the state.
+func (j *Journal) take(data []byte) error {
+	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	for line := range bytes.Lines(whole) {
+		e, err := parseEntry(line)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w: look at it, then agent-wrapper hallucinations reset --broken", j.path, j.lines+1, err)
+		}
+		j.lines++
+		j.state[e.key()] = e.after(j.state[e.key()])
+		j.read += int64(len(line))
+	}
+	return nil
+}
+
+func parseEntry(line []byte) (*entry, error) {
+	var e entry
+	if err := strictjson.Decode(bytes.TrimSpace(line), &e, strictjson.MaxSize(maxLine), strictjson.IgnoreUnknown); err != nil {
+		return nil, err
+	}
+	switch e.Kind {
+	case kindHallucination, kindEscalated, kindResumed, kindReset:
+		return &e, nil
+	}
+	return nil, fmt.Errorf("%q is no kind of line", e.Kind)
+}
+
+func (e *entry) key() Key { return Key{e.AgentID, e.PlanID} }
+
+// after is where an agent stands after the entry.
+func (e *entry) after(s standing) standing {
+	switch e.Kind {
+	case kindHallucination:
+		s.count++
+		s.paused = s.paused || e.Paused
+	case kindEscalated:
+		s.escalated = s.escalated || e.Error == ""
+	case kindReset:
+		s.count = 0
+	case kindResumed:
+		s = standing{}
+	}
+	return s
+}
+
+// add appends the entries that make says for the state of now, which no other
+// process changes meanwhile. They are on the disk when it returns.
+func (j *Journal) add(make func(map[Key]standing) []*entry) error {
+	unlock, err := j.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.follow(); err != nil {
+		return err
+	}
+	return j.write(make(j.state))
+}
+
+// lock keeps other processes from the journal, and makes its directory.
+func (j *Journal) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return nil, err
+	}
+	return atomicfile.Lock(filepath.Dir(j.path))
+}
+
+// write appends entries under the lock, behind the last whole line: what a
+// writer that was killed left of its last one was never answered, and goes.
+func (j *Journal) write(entries []*entry) error {
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, e := range entries {
+		e.Timestamp = j.now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
+		_ = enc.Encode(e) // strings and numbers always have a form
+	}
+	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Truncate(j.read); err == nil {
+		_, err = f.WriteAt(lines.Bytes(), j.read)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = j.follow()
+	}
+	return err
+}
+
+// Events returns the last n hallucinated commands for which keep holds, the
+// oldest first; n below 1 stands for all.
+func (j *Journal) Events(n int, keep func(*Event) bool) ([]Event, error) {
+	data, err := os.ReadFile(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var events []Event
+	line := 0
+	for text := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
+		line++
+		e, err := parseEntry(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", j.path, line, err)
+		}
+		if e.Kind == kindHallucination && keep(&e.Event) {
+			events = append(events, e.Event)
+		}
+	}
+	if n > 0 && len(events) > n {
+		events = events[len(events)-n:]
+	}
+	return events, nil
+}
+
+// Standing is where an agent stands on a plan.
+type Standing struct {
+	Key
+	Count  int  // hallucinated commands since the last reset
+	Paused bool // until a person resumes it
+}
+
+// Standings are where all agents stand for which there is anything to tell, in
+// the order of plans and agents.
+func (j *Journal) Standings() ([]Standing, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.follow(); err != nil {
+		return nil, err
+	}
+	var all []Standing
+	for k, s := range j.state {
+		if s.count > 0 || s.paused {
+			all = append(all, Standing{k, s.count, s.paused})
+		}
+	}
+	sortStandings(all)
+	return all, nil
+}
+
+// Resume ends the pause of a plan's agents, of one if agent is not "", and
+// begins their count anew. It returns those that were paused.
+func (j *Journal) Resume(plan, agent, by string) ([]Standing, error) {
+	return j.clear(kindResumed, by, func(s Standing) bool {
+		return s.Paused && s.Plan == plan && (agent == "" || s.Agent == agent)
+	})
+}
+
+// Reset begins the count anew for those that which names. A pause stays.
+func (j *Journal) Reset(by string, which func(Standing) bool) ([]Standing, error) {
+	return j.clear(kindReset, by, func(s Standing) bool { return s.Count > 0 && which(s) })
+}
+
+func (j *Journal) clear(kind, by string, which func(Standing) bool) (cleared []Standing, err error) {
+	err = j.add(func(state map[Key]standing) (entries []*entry) {
+		for k, s := range state {
+			if now := (Standing{k, s.count, s.paused}); which(now) {
+				cleared = append(cleared, now)
+				entries = append(entries, &entry{Kind: kind, By: by, Event: Event{AgentID: k.Agent, PlanID: k.Plan}})
+			}
+		}
+		return entries
+	})
+	sortStandings(cleared)
+	return cleared, err
+}
+
+// SetAside takes a journal that cannot be read out of the way, to its path with
+// the time behind it, and begins an empty one. Who was paused is then no longer.
+func (j *Journal) SetAside() (string, error) {
+	unlock, err := j.lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	aside := j.path + "." + strings.ReplaceAll(j.now().UTC().Format("20060102T150405.000000000"), ".", "-")
+	if err := os.Rename(j.path, aside); err != nil {
+		return "", err
+	}
+	// Whoever has the old one open finds another in its place.
+	return aside, os.WriteFile(j.path, nil, 0o600)
+}

@@ -1,0 +1,242 @@
+package whitelist
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/mask"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// LogFile is the log of hallucinated commands that teams read, in the workspace.
+const LogFile = ".smartergpt/logs/hallucinations.jsonl"
+
+// ErrAgentPaused is what a *PausedError is.
+var ErrAgentPaused = errors.New("the agent is paused")
+
+// PausedError says that an agent is paused. It wraps the objection that paused
+// it, if there is one.
+type PausedError struct {
+	Count  int    // hallucinated commands
+	Resume string // the command line that ends the pause
+	Cause  *CommandValidationError
+}
+
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("Agent paused after %d hallucinated commands. Human review required. Resume with: %s", e.Count, e.Resume)
+}
+
+// Is reports whether target is ErrAgentPaused.
+func (e *PausedError) Is(target error) bool { return target == ErrAgentPaused }
+
+// Unwrap returns the objection, nil if there is none.
+func (e *PausedError) Unwrap() error {
+	if e.Cause == nil {
+		return nil
+	}
+	return e.Cause
+}
+
+// Tracker counts the hallucinated commands of one agent on one plan, in all
+// processes that drive it, and pauses it at the threshold. It is a
+// permission.Pauser.
+type Tracker struct {
+	Journal   *Journal
+	Key       Key
+	Threshold int // of hallucinated commands; from 1
+	// Workspace is the directory whose LogFile gets a copy of each event, ""
+	// for none. The journal counts; the copy is for reading.
+	Workspace string
+	// Escalate is told once of a pause, nil for nobody.
+	Escalate func(Alert)
+	// Warn is told what could not be done beside the count, nil for nobody.
+	Warn func(error)
+}
+
+// Paused returns why the agent is paused, "" if it is not.
+func (t *Tracker) Paused() (string, error) {
+	s, err := t.Journal.standing(t.Key)
+	if err != nil || !s.paused {
+		return "", err
+	}
+	return t.paused(s.count, nil).Error(), nil
+}
+
+func (t *Tracker) paused(count int, cause *CommandValidationError) *PausedError {
+	return &PausedError{Count: count, Resume: ResumeCommand(t.Key), Cause: cause}
+}
+
+// ResumeCommand is the command line that ends a pause.
+func ResumeCommand(k Key) string { return "agent-wrapper resume --plan " + quote(k.Plan) }
+
+// quote writes a word so that a shell reads it as it is.
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return r < 128 && (strings.ContainsRune("/._-+@:,", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Hallucinated counts a command that was denied. It returns nil while the agent
+// may go on, a *PausedError from the threshold on, and another error if the
+// event could not be kept: then it is not counted.
+func (t *Tracker) Hallucinated(denied *CommandValidationError) error {
+	command, _ := mask.Command(denied.Command)
+	e := &entry{Kind: kindHallucination, Event: Event{
+		Command: shortened(command), Reason: denied.Reason, AgentID: t.Key.Agent, PlanID: t.Key.Plan,
+	}}
+	begins := false
+	err := t.Journal.add(func(state map[Key]standing) []*entry {
+		now := state[t.Key]
+		e.Count = now.count + 1
+		e.Paused = now.paused || e.Count >= t.Threshold
+		begins = e.Paused && !now.paused
+		return []*entry{e}
+	})
+	if err != nil {
+		return fmt.Errorf("the hallucinated command cannot be counted: %w", err)
+	}
+	t.copy(e.Event)
+	if begins {
+		t.alert(e.Count)
+	}
+	if e.Paused {
+		return t.paused(e.Count, denied)
+	}
+	return nil
+}
+
+// maxCommand is how much of a command is kept, in bytes.
+const maxCommand = 4 << 10
+
+func shortened(command string) string {
+	if len(command) <= maxCommand {
+		return command
+	}
+	return strings.ToValidUTF8(command[:maxCommand], "") + "…"
+}
+
+// copy adds an event to the log in the workspace. The agent can write there, so
+// it may be no way out of the workspace, and it is not what is counted by.
+func (t *Tracker) copy(e Event) {
+	if t.Workspace == "" {
+		return
+	}
+	if err := appendInside(t.Workspace, LogFile, e); err != nil {
+		t.warn(fmt.Errorf("%s has no copy of a hallucinated command: %w", LogFile, err))
+	}
+}
+
+func (t *Tracker) warn(err error) {
+	if t.Warn != nil {
+		t.Warn(err)
+	}
+}
+
+// appendInside adds a line to a file that no symbolic link may lead out of dir.
+func appendInside(dir, name string, e Event) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(f)
+	enc.SetEscapeHTML(false)
+	return errors.Join(enc.Encode(e), f.Close())
+}
+
+// alert tells a person of a pause, if nobody was told.
+func (t *Tracker) alert(count int) {
+	if t.Escalate == nil {
+		return
+	}
+	recent, err := t.Journal.Events(count, func(e *Event) bool { return e.AgentID == t.Key.Agent && e.PlanID == t.Key.Plan })
+	if err != nil {
+		t.warn(err)
+	}
+	t.Escalate(Alert{
+		Message: t.paused(count, nil).Error(), Resume: ResumeCommand(t.Key),
+		AgentID: t.Key.Agent, PlanID: t.Key.Plan, Count: count, Threshold: t.Threshold, Events: recent,
+	})
+}
+
+// Remind tells of a pause that nobody was told of, since the process that
+// should have done it ended before it could.
+func (t *Tracker) Remind() error {
+	s, err := t.Journal.standing(t.Key)
+	if err == nil && s.paused && !s.escalated {
+		t.alert(s.count)
+	}
+	return err
+}
+
+// Escalated records that a person was told of the pause, or that it failed.
+func (t *Tracker) Escalated(how string, failure error) error {
+	e := &entry{Kind: kindEscalated, How: how, Event: Event{AgentID: t.Key.Agent, PlanID: t.Key.Plan}}
+	if failure != nil {
+		e.Error = failure.Error()
+	}
+	return t.Journal.add(func(map[Key]standing) []*entry { return []*entry{e} })
+}
+
+// Recorder returns a recorder that counts what the whitelist had denied, and
+// then passes the record on. What a paused agent asks for is not counted.
+func (t *Tracker) Recorder(next permission.Recorder) permission.Recorder {
+	return &counting{t, next}
+}
+
+type counting struct {
+	tracker *Tracker
+	next    permission.Recorder
+}
+
+// Record counts, then records: an event that is not kept is an error, and the
+// error a deny. A pause is none: the next decision sees it.
+func (c *counting) Record(ctx context.Context, r permission.Record) error {
+	err := c.count(r)
+	return errors.Join(err, c.next.Record(ctx, r))
+}
+
+func (c *counting) count(r permission.Record) error {
+	d, o := r.Result.Decision, r.Result.Objection
+	if o.Kind == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
+		return nil
+	}
+	err := c.tracker.Hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})
+	if errors.Is(err, ErrAgentPaused) {
+		return nil
+	}
+	return err
+}
+
+// commandOf is the command line of a tool use.
+func commandOf(use permission.ToolUse) string {
+	var input struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal(use.Input, &input) != nil || input.Command == "" {
+		return use.Tool + " " + string(use.Input)
+	}
+	return input.Command
+}
+
+func sortStandings(all []Standing) {
+	slices.SortFunc(all, func(a, b Standing) int { return cmp.Or(cmp.Compare(a.Plan, b.Plan), cmp.Compare(a.Agent, b.Agent)) })
+}

@@ -1,0 +1,505 @@
+package whitelist
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+var kills = flag.Int("kills", 3, "how often a process that counts is killed")
+
+// TestMain lets the test program be a process that counts.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("WHITELIST_JOURNAL"); path != "" {
+		countForever(path)
+	}
+	os.Exit(m.Run())
+}
+
+// countForever counts until it is killed, and says so of each.
+func countForever(path string) {
+	t := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1 << 30}
+	for n := 1; ; n++ {
+		if err := t.Hallucinated(denied("npm run x")); err != nil {
+			panic(err)
+		}
+		fmt.Println(n)
+	}
+}
+
+var testKey = Key{Agent: "a", Plan: "/p/plan.json"}
+
+func denied(command string) *CommandValidationError {
+	return &CommandValidationError{Command: command, Reason: NotWhitelisted}
+}
+
+func newTracker(t *testing.T, threshold int) *Tracker {
+	t.Helper()
+	dir := t.TempDir()
+	return &Tracker{
+		Journal: NewJournal(filepath.Join(dir, "state", "journal.jsonl")), Key: testKey, Threshold: threshold,
+		Workspace: dir, Warn: func(err error) { t.Errorf("warned: %v", err) },
+	}
+}
+
+func isPaused(t *testing.T, tr *Tracker) string {
+	t.Helper()
+	why, err := tr.Paused()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return why
+}
+
+// From the threshold on the agent is paused, until a person resumes it; then
+// the count begins anew.
+func TestThreshold(t *testing.T) {
+	tr := newTracker(t, 3)
+	if why := isPaused(t, tr); why != "" {
+		t.Fatalf("paused from the start: %s", why)
+	}
+	for n := 1; n <= 4; n++ {
+		err := tr.Hallucinated(denied("npm run magic"))
+		if paused := errors.Is(err, ErrAgentPaused); paused != (n >= 3) || !paused && err != nil {
+			t.Fatalf("%d: %v", n, err)
+		}
+	}
+	const message = "Agent paused after 4 hallucinated commands. Human review required. Resume with: agent-wrapper resume --plan /p/plan.json"
+	if why := isPaused(t, tr); why != message {
+		t.Errorf("%s", why)
+	}
+	var cause *CommandValidationError
+	if err := tr.Hallucinated(denied("x")); !errors.As(err, &cause) || cause.Command != "x" {
+		t.Errorf("the pause hides its cause: %v", err)
+	}
+	if err := error(&PausedError{}); errors.As(err, &cause) && cause == nil {
+		t.Error("no cause is one")
+	}
+	restarted := *tr
+	restarted.Journal = NewJournal(tr.Journal.Path())
+	if isPaused(t, &restarted) == "" {
+		t.Error("a new process does not see the pause")
+	}
+	if again, err := tr.Journal.Resume("/p/other.json", "", "me"); len(again) != 0 || err != nil || isPaused(t, tr) == "" {
+		t.Errorf("another plan was resumed: %v, %v", again, err)
+	}
+	if again, err := tr.Journal.Resume("/p/plan.json", "b", "me"); len(again) != 0 || err != nil || isPaused(t, tr) == "" {
+		t.Errorf("another agent was resumed: %v, %v", again, err)
+	}
+	again, err := restarted.Journal.Resume("/p/plan.json", "", "me")
+	if err != nil || len(again) != 1 || again[0].Count != 5 || again[0].Key != testKey {
+		t.Errorf("resumed %+v, %v", again, err)
+	}
+	if why := isPaused(t, tr); why != "" {
+		t.Errorf("still paused: %s", why)
+	}
+	if err := tr.Hallucinated(denied("x")); err != nil {
+		t.Errorf("the count goes on: %v", err)
+	}
+}
+
+// Agents and plans are counted apart.
+func TestKeys(t *testing.T) {
+	one := newTracker(t, 2)
+	for _, key := range []Key{{"b", testKey.Plan}, {testKey.Agent, "/q/plan.json"}, {"", ""}} {
+		other := *one
+		other.Key = key
+		if err := other.Hallucinated(denied("x")); err != nil {
+			t.Errorf("%v: %v", key, err)
+		}
+	}
+	if err := one.Hallucinated(denied("x")); err != nil {
+		t.Error(err)
+	}
+	all, err := one.Journal.Standings()
+	if err != nil || len(all) != 4 || all[0].Key != (Key{}) || all[3].Plan != "/q/plan.json" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A reset begins the count anew; a pause it does not end.
+func TestReset(t *testing.T) {
+	tr := newTracker(t, 2)
+	for range 2 {
+		_ = tr.Hallucinated(denied("x"))
+	}
+	none := func(Standing) bool { return false }
+	all := func(Standing) bool { return true }
+	if got, err := tr.Journal.Reset("me", none); len(got) != 0 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	got, err := tr.Journal.Reset("me", all)
+	if err != nil || len(got) != 1 || got[0].Count != 2 || !got[0].Paused {
+		t.Errorf("%v, %v", got, err)
+	}
+	if why := isPaused(t, tr); !strings.Contains(why, "after 0 hallucinated") {
+		t.Errorf("after the reset: %q", why)
+	}
+	if got, err := tr.Journal.Reset("me", all); len(got) != 0 || err != nil {
+		t.Errorf("nothing was left to reset: %v, %v", got, err)
+	}
+}
+
+// The log in the workspace has the seed's form, without secrets, and the
+// journal's events are the same.
+func TestLog(t *testing.T) {
+	tr := newTracker(t, 9)
+	tr.Journal.now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC) }
+	for _, command := range []string{"npm run <x> && id", "curl -H 'Authorization: Bearer abcdefghijklmnop1234' h", strings.Repeat("x", 2*maxCommand)} {
+		if err := tr.Hallucinated(denied(command)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(tr.Workspace, LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(data), "\n")
+	if want := `{"timestamp":"2026-01-02T03:04:05.006Z","command":"npm run <x> && id","reason":"not_whitelisted","agent_id":"a","plan_id":"/p/plan.json"}`; lines[0] != want {
+		t.Errorf("%s\nwant %s", lines[0], want)
+	}
+	if len(lines) != 4 || strings.Contains(string(data), "abcdefghijklmnop1234") || len(lines[2]) > maxCommand+200 {
+		t.Errorf("%d lines: %.400s", len(lines), data)
+	}
+	events, err := tr.Journal.Events(2, func(*Event) bool { return true })
+	if err != nil || len(events) != 2 {
+		t.Fatalf("%v, %v", events, err)
+	}
+	var copied Event
+	if json.Unmarshal([]byte(lines[1]), &copied) != nil || copied != events[0] {
+		t.Errorf("copied %+v, kept %+v", copied, events[0])
+	}
+	if none, err := tr.Journal.Events(0, func(*Event) bool { return false }); len(none) != 0 || err != nil {
+		t.Errorf("%v, %v", none, err)
+	}
+	for _, path := range []string{tr.Journal.Path(), filepath.Join(tr.Workspace, LogFile)} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+// The agent can write to the workspace: a link there leads nothing of ours out
+// of it, and what is wrong there does not stop the count.
+func TestLogStaysInside(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, plant := range map[string]func(dir string) error{
+		"the file is a link": func(dir string) error {
+			return errors.Join(os.MkdirAll(filepath.Join(dir, ".smartergpt/logs"), 0o700), os.Symlink(outside, filepath.Join(dir, LogFile)))
+		},
+		"a directory is a link": func(dir string) error { return os.Symlink(filepath.Dir(outside), filepath.Join(dir, ".smartergpt")) },
+		"a directory is a file": func(dir string) error { return os.WriteFile(filepath.Join(dir, ".smartergpt"), nil, 0o600) },
+		"the workspace is gone": os.RemoveAll,
+	} {
+		tr := newTracker(t, 2)
+		tr.Workspace = t.TempDir()
+		if err := plant(tr.Workspace); err != nil {
+			t.Fatal(err)
+		}
+		warned := 0
+		tr.Warn = func(error) { warned++ }
+		first, second := tr.Hallucinated(denied("x")), tr.Hallucinated(denied("x"))
+		if first != nil || !errors.Is(second, ErrAgentPaused) || warned != 2 {
+			t.Errorf("%s: %v, %v, %d warnings", name, first, second, warned)
+		}
+		tr.Warn = nil
+		_ = tr.Hallucinated(denied("x")) // nobody is told
+	}
+	if data, _ := os.ReadFile(outside); string(data) != "mine" {
+		t.Errorf("written outside: %q", data)
+	}
+	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(outside), "logs*")); len(found) > 0 {
+		t.Errorf("made outside: %v", found)
+	}
+}
+
+// What a killed writer left of its last line counts for nothing and is no
+// obstacle; any other line that cannot be read pauses, and says what to do.
+func TestTornAndBroken(t *testing.T) {
+	tr := newTracker(t, 3)
+	if err := tr.Hallucinated(denied("x")); err != nil {
+		t.Fatal(err)
+	}
+	add := func(text string) {
+		t.Helper()
+		f, err := os.OpenFile(tr.Journal.Path(), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(`{"kind":"hallucination","comm`)
+	if why := isPaused(t, tr); why != "" {
+		t.Error(why)
+	}
+	if err := tr.Hallucinated(denied("x")); err != nil {
+		t.Errorf("behind a torn line: %v", err)
+	}
+	if events, err := tr.Journal.Events(0, func(*Event) bool { return true }); len(events) != 2 || err != nil {
+		t.Errorf("%v, %v", events, err)
+	}
+	for _, line := range []string{"{}", "null", `{"kind":"x"}`, `{"kind":"reset","kind":"reset"}`, "x", ""} {
+		before, err := os.ReadFile(tr.Journal.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(line + "\n")
+		fresh := &Tracker{Journal: NewJournal(tr.Journal.Path()), Key: testKey, Threshold: 3}
+		for _, tr := range []*Tracker{tr, fresh, tr} {
+			why, err := tr.Paused()
+			if err == nil || why != "" || !strings.Contains(err.Error(), "journal.jsonl:3: ") || !strings.Contains(err.Error(), "reset --broken") {
+				t.Errorf("%q: %q, %v", line, why, err)
+			}
+			if err := tr.Hallucinated(denied("x")); err == nil || errors.Is(err, ErrAgentPaused) {
+				t.Errorf("%q: counted behind it: %v", line, err)
+			}
+		}
+		if _, err := fresh.Journal.Events(0, func(*Event) bool { return true }); err == nil {
+			t.Errorf("%q: events without an error", line)
+		}
+		if _, err := fresh.Journal.Standings(); err == nil {
+			t.Errorf("%q: standings without an error", line)
+		}
+		if err := fresh.Remind(); err == nil {
+			t.Errorf("%q: reminded without an error", line)
+		}
+		if err := os.WriteFile(tr.Journal.Path(), before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if why := isPaused(t, tr); why != "" {
+		t.Errorf("mended, but %s", why)
+	}
+}
+
+// A journal that is set aside is kept, and those that had it open go on.
+func TestSetAside(t *testing.T) {
+	tr := newTracker(t, 1)
+	if _, err := tr.Journal.SetAside(); err == nil {
+		t.Error("there was none to set aside")
+	}
+	tr.Workspace = ""
+	_ = tr.Hallucinated(denied("x"))
+	other := *tr
+	other.Journal = NewJournal(tr.Journal.Path())
+	if isPaused(t, &other) == "" {
+		t.Fatal("not paused")
+	}
+	aside, err := tr.Journal.SetAside()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(aside); err != nil || !strings.Contains(string(data), `"command":"x"`) {
+		t.Errorf("%q, %v", data, err)
+	}
+	for _, tr := range []*Tracker{tr, &other} {
+		if why := isPaused(t, tr); why != "" {
+			t.Error(why)
+		}
+	}
+	if err := os.RemoveAll(filepath.Dir(tr.Journal.Path())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Paused(); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("a journal that went away: %v", err)
+	}
+	below := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(below, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewJournal(filepath.Join(below, "journal.jsonl")).SetAside(); err == nil {
+		t.Error("set aside what cannot be there")
+	}
+}
+
+// What cannot be kept is an error.
+func TestUnwritable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	isDir := filepath.Join(dir, "dir")
+	if err := os.Mkdir(isDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(file, "journal.jsonl"), isDir} {
+		tr := &Tracker{Journal: NewJournal(path), Key: testKey, Threshold: 1}
+		if err := tr.Hallucinated(denied("x")); err == nil || errors.Is(err, ErrAgentPaused) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := tr.Journal.Events(0, func(*Event) bool { return true }); err == nil {
+			t.Errorf("%s: events without an error", path)
+		}
+		if err := tr.Escalated("webhook", nil); err == nil {
+			t.Errorf("%s: escalated without an error", path)
+		}
+	}
+	if why, err := (&Tracker{Journal: NewJournal(filepath.Join(file, "journal.jsonl"))}).Paused(); why != "" || err == nil {
+		t.Errorf("below a file: %q, %v", why, err)
+	}
+	dangling := filepath.Join(dir, "dangling")
+	if err := os.Symlink(filepath.Join(dir, "no", "where"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Tracker{Journal: NewJournal(dangling)}).Hallucinated(denied("x")); err == nil {
+		t.Error("counted where nothing can be written")
+	}
+	if events, err := NewJournal(filepath.Join(dir, "none")).Events(1, nil); events != nil || err != nil {
+		t.Errorf("no journal: %v, %v", events, err)
+	}
+}
+
+type recorderFunc func(permission.Record) error
+
+func (f recorderFunc) Record(_ context.Context, r permission.Record) error { return f(r) }
+
+// Only what the whitelist had denied counts, before the record is written.
+func TestRecorder(t *testing.T) {
+	objection := permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes"}
+	asking := objection
+	asking.Behavior = permission.Ask
+	dry := objection
+	dry.Behavior = 0
+	for _, tt := range []struct {
+		about  string
+		result permission.Decision
+		counts bool
+	}{
+		{"denied by the whitelist", permission.Decision{Behavior: permission.Deny, Objection: objection}, true},
+		{"denied by a rule, and by the whitelist", permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Objection: objection}, true},
+		{"asked, and denied", permission.Decision{Behavior: permission.Deny, Objection: asking}, true},
+		{"no behavior", permission.Decision{Objection: objection}, true},
+		{"asked, and allowed", permission.Decision{Behavior: permission.Allow, Objection: asking}, false},
+		{"dry run", permission.Decision{Behavior: permission.Deny, Objection: dry}, false},
+		{"denied by a rule", permission.Decision{Behavior: permission.Deny}, false},
+		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Objection: objection}, false},
+	} {
+		tr := newTracker(t, 1)
+		counted, recorded := false, 0
+		failure := errors.New("the disk is full")
+		r := tr.Recorder(recorderFunc(func(r permission.Record) error {
+			recorded++
+			counted = isPaused(t, tr) != ""
+			return failure
+		}))
+		use := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm run x"}`)}
+		err := r.Record(t.Context(), permission.Record{Use: use, Result: permission.Result{Decision: tt.result}})
+		if counted != tt.counts || recorded != 1 || !errors.Is(err, failure) || errors.Is(err, ErrAgentPaused) {
+			t.Errorf("%s: counted %v, recorded %d, %v", tt.about, counted, recorded, err)
+		}
+	}
+	tr := newTracker(t, 1)
+	tr.Journal = NewJournal(t.TempDir())
+	r := tr.Recorder(recorderFunc(func(permission.Record) error { return nil }))
+	for _, input := range []string{`{"command":"x"}`, `{`, `{"x":1}`} {
+		bad := permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: json.RawMessage(input)}}
+		bad.Result.Objection = objection
+		if err := r.Record(t.Context(), bad); err == nil {
+			t.Error("what cannot be counted is recorded as if it were")
+		}
+	}
+	if got := commandOf(permission.ToolUse{Tool: "X", Input: json.RawMessage(`{"a":1}`)}); got != `X {"a":1}` {
+		t.Error(got)
+	}
+}
+
+// The command line that ends a pause is one word longer, whatever the plan's
+// name.
+func TestResumeCommand(t *testing.T) {
+	for plan, want := range map[string]string{
+		"/p/plan.json": "/p/plan.json", "": "''", "/p q/it's": `'/p q/it'\''s'`, "/p/$(id)": "'/p/$(id)'", "-x": "-x", "/ü": "'/ü'",
+	} {
+		if got := ResumeCommand(Key{Plan: plan}); got != "agent-wrapper resume --plan "+want {
+			t.Errorf("%q: %s", plan, got)
+		}
+	}
+}
+
+// Several goroutines of several processes: none is lost, none counts twice.
+func TestSeveralAtOnce(t *testing.T) {
+	one := newTracker(t, 1<<30)
+	var all sync.WaitGroup
+	for range 4 {
+		tr := *one
+		tr.Journal = NewJournal(one.Journal.Path())
+		for range 2 {
+			all.Go(func() {
+				for range 25 {
+					if err := tr.Hallucinated(denied("x")); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	if s, err := one.Journal.standing(testKey); s.count != 200 || err != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestKill: a process that counts is killed at some moment. Every event that it
+// was told is kept is counted once; one that was under way may be.
+func TestKill(t *testing.T) {
+	tr := newTracker(t, 1<<30)
+	counted := 0
+	for range *kills {
+		told := killed(t, tr.Journal.Path(), 1+rand.IntN(40))
+		s, err := tr.Journal.standing(testKey)
+		if n := s.count - counted; err != nil || n < told || n > told+1 {
+			t.Fatalf("%d events were told, %d were counted: %v", told, n, err)
+		}
+		counted = s.count
+	}
+	if err := tr.Hallucinated(denied("x")); err != nil {
+		t.Error(err)
+	}
+	if s, _ := tr.Journal.standing(testKey); s.count != counted+1 {
+		t.Errorf("%d after %d", s.count, counted)
+	}
+}
+
+// killed runs a process that counts, and kills it once it told of n events; it
+// returns how many it told of.
+func killed(t *testing.T, journal string, n int) (told int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "WHITELIST_JOURNAL="+journal)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if told++; told == n {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.Exited() {
+		t.Fatalf("it was not killed: %v", err)
+	}
+	return told
+}
