@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"policy":            {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "workspace"},
 	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
 	"whitelist":         {"permission", "patterns", "modes", "risk", "shell"},
+	"gates":             {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
 	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
 	"display":           {"permission", "patterns"},
 	"frontmatter":       {},
