@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,11 +73,9 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 	silent := spec.Digest() == new(Spec).Digest()
 	src := Source{Kind: f.Kind, Name: f.Path, Spec: spec, Trusted: f.Kind <= Named || silent}
 	if !src.Trusted && trust != nil {
-		real, err := RealPath(f.Path)
-		if err != nil {
+		if src.Trusted, err = trust.Covers(f.Path, spec); err != nil {
 			return Source{}, err
 		}
-		src.Trusted = trust.Holds(real, spec)
 	}
 	return src, nil
 }
@@ -115,18 +112,4 @@ func fromHead(values []frontmatter.Value) []Item {
 		items = append(items, Item{Text: v.Text, Source: patterns.Source{Name: v.Name, Line: v.Line, Col: v.Col}})
 	}
 	return items
-}
-
-// RealPath is the path that trust in a file is bound to: absolute, with
-// symbolic links followed.
-func RealPath(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return real, nil
 }

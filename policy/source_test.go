@@ -116,7 +116,7 @@ func TestTrust(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "deep")
 	a, b := &Spec{Mode: "plan"}, &Spec{Mode: "default"}
 	trust := trustIn(t, dir)
-	if trust.Holds("/a", a) || trust.Knows("/a") {
+	if trust.holds("/a", a) || trust.Knows("/a") {
 		t.Error("an empty list trusts")
 	}
 	var wg sync.WaitGroup
@@ -138,7 +138,7 @@ func TestTrust(t *testing.T) {
 	if err := trust.Set("/a", b); err != nil {
 		t.Fatal(err)
 	}
-	if now := trustIn(t, dir); !now.Holds("/a", b) || now.Holds("/a", a) || len(now.List()) != 6 {
+	if now := trustIn(t, dir); !now.holds("/a", b) || now.holds("/a", a) || len(now.List()) != 6 {
 		t.Error("new settings do not take the place of the old")
 	}
 	if was, err := trust.Remove("/a"); !was || err != nil {
@@ -147,7 +147,7 @@ func TestTrust(t *testing.T) {
 	if was, err := trust.Remove("/a"); was || err != nil {
 		t.Error(was, err)
 	}
-	if now := trustIn(t, dir); now.Knows("/a") || !now.Holds("/b", a) {
+	if now := trustIn(t, dir); now.Knows("/a") || !now.holds("/b", a) {
 		t.Error("the wrong file was removed")
 	}
 	if info, err := os.Stat(filepath.Join(dir, TrustFile)); err != nil || info.Mode().Perm() != 0o600 {
@@ -195,5 +195,58 @@ func TestFrontMatterIsASource(t *testing.T) {
 	}
 	if _, err = (File{FrontMatter, chat + "x"}).Read(nil, mergePlace); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// TestLinksAreNotTrusted: a source that is a symbolic link is not what a person
+// has trusted, even if it leads there: a repository may hold a link to whatever
+// file of this person, and would take its settings for its own.
+func TestLinksAreNotTrusted(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := written(t, filepath.Join(root, "mine", FileName), `mode = "bypassPermissions"`)
+	chat := written(t, filepath.Join(root, "mine", "chat.md"), "---\npermission_mode: bypassPermissions\n---\n")
+	trust := trustIn(t, filepath.Join(root, "state"))
+	for _, f := range []File{{Project, theirs}, {FrontMatter, chat}} {
+		src, err := f.Read(nil, patterns.Place{})
+		if err == nil {
+			err = trust.Set(f.Path, src.Spec)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{
+		"ws/" + FileName: theirs, "ws/" + LocalName: theirs, "ws/chat.md": chat, "ws/short.md": "../mine/chat.md",
+		"ws/chain.md": "chat.md", "mine/beside.md": "chat.md", "other": "mine", "ws/deep": "../mine", "loop.md": "loop.md",
+	} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		kind Kind
+		name string
+		want bool
+	}{
+		{Project, "ws/" + FileName, false}, {Local, "ws/" + LocalName, false}, {FrontMatter, "ws/chat.md", false},
+		{FrontMatter, "ws/short.md", false}, {FrontMatter, "ws/chain.md", false}, {FrontMatter, "mine/beside.md", false},
+		{Project, "mine/" + FileName, true}, {FrontMatter, "mine/chat.md", true},
+		{Project, "other/" + FileName, true}, // the same directory by another name
+		{FrontMatter, "ws/deep/chat.md", true}, {FrontMatter, "ws/../mine/./chat.md", true},
+	} {
+		src, err := File{tt.kind, filepath.Join(root, tt.name)}.Read(trust, patterns.Place{})
+		if err != nil || src.Trusted != tt.want {
+			t.Errorf("%s: trusted %v, %v, want %v", tt.name, src.Trusted, err, tt.want)
+		}
+	}
+	if real, err := RealPath(filepath.Join(root, "ws/chain.md")); err == nil || !strings.Contains(err.Error(), chat) {
+		t.Errorf("a link is trusted as %s, %v: want an error that names %s", real, err, chat)
+	}
+	if _, err := RealPath(filepath.Join(root, "loop.md")); err == nil {
+		t.Error("a link to itself is trusted")
 	}
 }

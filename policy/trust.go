@@ -24,7 +24,7 @@ type Trust struct {
 
 // Trusted is one file of the list.
 type Trusted struct {
-	Path   string `json:"path"`   // absolute, symbolic links followed
+	Path   string `json:"path"`   // RealPath of the file
 	Digest string `json:"digest"` // Spec.Digest of its settings
 }
 
@@ -62,8 +62,17 @@ func ReadTrust(stateDir string) (*Trust, error) {
 	return t, nil
 }
 
-// Holds reports whether the settings of a file are trusted as they are.
-func (t *Trust) Holds(path string, settings *Spec) bool {
+// Covers reports whether the settings that were read from a path are trusted as
+// they are. A file that is a symbolic link is not trusted, wherever it leads.
+func (t *Trust) Covers(path string, settings *Spec) (bool, error) {
+	real, err := RealPath(path)
+	if link := new(LinkError); errors.As(err, &link) {
+		return false, nil
+	}
+	return err == nil && t.holds(real, settings), err
+}
+
+func (t *Trust) holds(path string, settings *Spec) bool {
 	digest := settings.Digest()
 	return slices.ContainsFunc(t.files, func(f Trusted) bool { return digest != "" && f.Path == path && f.Digest == digest })
 }
@@ -123,4 +132,38 @@ func (t *Trust) change(edit func([]Trusted) []Trusted) error {
 	}
 	t.files = files
 	return nil
+}
+
+// RealPath is the path that trust in a file is bound to: absolute, the symbolic
+// links of its directory followed. Of a file that is itself a link there is
+// none, which a LinkError says: whoever may make links, as a repository does,
+// would choose which trusted file's settings count there.
+func RealPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	if real != filepath.Join(dir, filepath.Base(abs)) {
+		return "", &LinkError{Path: path, Target: real}
+	}
+	return real, nil
+}
+
+// LinkError is that of a file that cannot be trusted, because it is a symbolic
+// link.
+type LinkError struct {
+	Path   string
+	Target string // the file behind it
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s and cannot be trusted: trust that file and use it by its own name, or put a file in the link's place", e.Path, e.Target)
 }

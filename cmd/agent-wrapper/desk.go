@@ -138,12 +138,12 @@ func trusted(trust *policy.Trust, path string) (*policy.Spec, bool) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return &policy.Spec{}, true
 	}
-	real, err := policy.RealPath(path)
+	settings, err := policy.ReadFile(path)
 	if err != nil {
 		return nil, false
 	}
-	settings, err := policy.ReadFile(path)
-	return settings, err == nil && trust.Holds(real, settings)
+	covered, err := trust.Covers(path, settings)
+	return settings, covered && err == nil
 }
 
 // grownBy reports whether settings are those of before, with no more than an

@@ -70,3 +70,29 @@ func TestKeepLocal(t *testing.T) {
 		t.Errorf("the file became %s", text)
 	}
 }
+
+// TestKeepLocalLink: a local policy that is a link to a trusted file is neither
+// trusted nor written through.
+func TestKeepLocalLink(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), policy.LocalName)
+	if _, kept, err := keepLocal("Bash(make)", path); !kept || err != nil {
+		t.Fatal(kept, err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{path, filepath.Join(t.TempDir(), "none")} {
+		link := filepath.Join(t.TempDir(), policy.LocalName)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		if _, kept, err := keepLocal("Bash(ls)", link); kept || err != nil {
+			t.Errorf("a rule is kept through a link to %s: %v", to, err)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the trusted file became %s", after)
+	}
+}

@@ -113,9 +113,12 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 	}
 	real, err := policy.RealPath(path)
 	if err != nil {
+		return usage("%w", err)
+	}
+	known, err := trust.Covers(path, src.Spec)
+	if err != nil {
 		return err
 	}
-	known := trust.Holds(real, src.Spec)
 	for _, item := range src.Spec.Show() { // a line each: no text may pass for another setting
 		fmt.Fprintf(a.out, "%-13s %s\n", item.Key, visible.Line(item.Text))
 	}
