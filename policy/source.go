@@ -81,6 +81,11 @@ func (f File) Read(trust *Trust, place patterns.Place) (Source, error) {
 }
 
 func (f File) spec() (*Spec, error) {
+	if f.Kind == Project || f.Kind == Local { // it is found, nobody named it
+		if err := regular(f.Path); err != nil {
+			return nil, err
+		}
+	}
 	if f.Kind == FrontMatter {
 		return ReadHead(f.Path)
 	}

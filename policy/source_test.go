@@ -250,3 +250,27 @@ func TestLinksAreNotTrusted(t *testing.T) {
 		t.Error("a link to itself is trusted")
 	}
 }
+
+// A source that is found in a workspace is a file: to open a pipe would wait for
+// its writer, and a terminal would be read in the person's place.
+func TestSourcesAreFiles(t *testing.T) {
+	for _, name := range []string{os.DevNull, "/dev/zero", t.TempDir()} {
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		link := filepath.Join(t.TempDir(), FileName)
+		if err := os.Symlink(name, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []Kind{Project, Local} {
+			if _, err := (File{kind, link}).Read(nil, patterns.Place{}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+				t.Errorf("%v %s: %v", kind, name, err)
+			}
+		}
+	}
+	for _, kind := range []Kind{Named, FrontMatter} {
+		if _, err := (File{kind, os.DevNull}).Read(nil, patterns.Place{}); err != nil {
+			t.Errorf("what a person names may be anything that can be read: %v", err)
+		}
+	}
+}

@@ -106,16 +106,22 @@ func addTo(file, name, key string, rule *patterns.Rule) (patterns.Source, error)
 	return at, atomicfile.Write(file, next, 0o600)
 }
 
-// readPolicy reads a regular file: to open a pipe would wait for its writer.
+// readPolicy reads a regular file.
 func readPolicy(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := regular(path); err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
 	return readFile(path)
+}
+
+// regular says what is wrong with a path that leads to no regular file: to open
+// a pipe would wait for its writer.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	return err
 }
 
 // withRule is the text of a policy with a rule more, and where the rule stands
