@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -68,7 +67,7 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	}
 	d := permission.Evaluate(c.policy, c.session, use, workspace.Env{Place: c.place}, nil)
 	if form.json {
-		err = writeAnswer(a.out, policy.Answer{
+		err = writeJSON(a.out, policy.Answer{
 			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,
 			Reason: d.Reason, Tier: d.Tier, Risk: d.Risk.String(),
 		})
@@ -102,7 +101,7 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			answer := check.Line(line)
 			worst = max(worst, answerCodes[answer.Behavior])
-			if err := writeAnswer(out, answer); err != nil {
+			if err := writeJSON(out, answer); err != nil {
 				return err
 			}
 		}
@@ -125,10 +124,3 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 }
 
 var answerCodes = map[string]int{"allow": codeDone, "ask": codeAsk, "deny": codeDeny}
-
-// writeAnswer writes one answer as a line of JSON.
-func writeAnswer(out io.Writer, answer policy.Answer) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return e.Encode(answer)
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -76,8 +75,7 @@ func (a *app) showJSON(c *compiled) error {
 	for _, i := range c.ignored {
 		out.Ignored = append(out.Ignored, i.String())
 	}
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
+	e := newEncoder(a.out)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
 }

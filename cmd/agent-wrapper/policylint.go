@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,9 +138,7 @@ func (a *app) writeFinding(found policy.Finding, asJSON bool) error {
 		_, err := fmt.Fprint(a.out, visible.Text(found.String()))
 		return err
 	}
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	return e.Encode(foundJSON{
+	return writeJSON(a.out, foundJSON{
 		Check: found.Check, Level: found.Level, Source: placeText(found), Rule: found.Rule, Why: found.Why, Fix: found.Fix, Instead: found.Instead,
 	})
 }
@@ -212,9 +209,7 @@ func (a *app) writeProblem(f policy.File, p policy.Problem, asJSON bool) error {
 	if p.Warning {
 		level = "warning"
 	}
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	return e.Encode(struct {
+	return writeJSON(a.out, struct {
 		Level string `json:"level"`
 		File  string `json:"file"`
 		Line  int    `json:"line"`

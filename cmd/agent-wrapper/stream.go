@@ -67,9 +67,7 @@ func (s *stream) event(e claude.Event) {
 	text := s.text(e)
 	if s.json {
 		var line strings.Builder
-		encoder := json.NewEncoder(&line)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(e); err != nil {
+		if err := writeJSON(&line, e); err != nil {
 			s.fail(err)
 			return
 		}
@@ -220,4 +218,15 @@ func result(e claude.Event) string {
 		out += fmt.Sprintf("       | (%d more lines)\n", more)
 	}
 	return out
+}
+
+// writeJSON writes a value as a line of JSON.
+func writeJSON(out io.Writer, v any) error { return newEncoder(out).Encode(v) }
+
+// newEncoder writes JSON as programs read it: a command's & and > stand as they
+// are.
+func newEncoder(out io.Writer) *json.Encoder {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -102,11 +100,8 @@ func (a *app) trust(rules *policyFlags, trust *policy.Trust, path string) error 
 		return err
 	}
 	src, err := policy.File{Kind: kindOf(path), Path: path}.Read(nil, place)
-	if errors.Is(err, fs.ErrNotExist) {
-		return usage("there is no file %s: give one that exists", path)
-	}
 	if err != nil {
-		return usage("%w", err)
+		return unread(path, err)
 	}
 	if src.Trusted {
 		return usage("%s says nothing about permissions: there is nothing to trust", path)
