@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
+)
+
+// journal is this user's journal of hallucinated commands.
+func journal() (*whitelist.Journal, error) {
+	dir, err := stateDir()
+	if err != nil {
+		return nil, err
+	}
+	return whitelist.NewJournal(filepath.Join(dir, "hallucinations", "journal.jsonl")), nil
+}
+
+// planID names a plan in the journal: the absolute path of its file, or of the
+// workspace that an agent works in without one.
+func planID(plan string) string { return absolute(plan) }
+
+// subject are the flags that say whose hallucinated commands are meant.
+type subject struct{ plan, agent string }
+
+func (s *subject) add(cmd *cobra.Command, plan string) {
+	cmd.Flags().StringVar(&s.plan, "plan", "", plan)
+	cmd.Flags().StringVar(&s.agent, "agent", "", "only the agent of this `name`")
+}
+
+// is reports whether an agent on a plan is meant.
+func (s *subject) is(agent, plan string) bool {
+	return (s.plan == "" || plan == planID(s.plan)) && (s.agent == "" || agent == s.agent)
+}
+
+const onlyPlan = "only those on the plan in this `file`, or in this workspace"
+
+func (a *app) hallucinationsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hallucinations",
+		Short: "Look at commands that agents made up, and count anew",
+		Long: `A command that the whitelist denies is counted for the agent and the plan that it
+works on. At the threshold the agent is paused, until a person runs
+agent-wrapper resume.`,
+		Example: `  agent-wrapper hallucinations list --count 20
+  agent-wrapper hallucinations count
+  agent-wrapper hallucinations reset --plan plan.json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.hallucinationsListCommand(), a.hallucinationsCountCommand(), a.hallucinationsResetCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+func (a *app) hallucinationsListCommand() *cobra.Command {
+	var of subject
+	var count int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "The last commands that were made up", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if count < 1 {
+				return usage("--count %d: at least 1", count)
+			}
+			return a.listHallucinations(&of, count, asJSON)
+		},
+	}
+	of.add(cmd, onlyPlan)
+	cmd.Flags().IntVar(&count, "count", 10, "how many, at most")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line, as in "+whitelist.LogFile)
+	return cmd
+}
+
+func (a *app) listHallucinations(of *subject, count int, asJSON bool) error {
+	j, err := journal()
+	if err != nil {
+		return err
+	}
+	events, err := j.Events(count, func(e *whitelist.Event) bool { return of.is(e.AgentID, e.PlanID) })
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 && !asJSON {
+		fmt.Fprintln(a.err, "agent-wrapper: no command was made up")
+		return nil
+	}
+	for _, e := range events {
+		if asJSON {
+			err = writeJSON(a.out, e)
+		} else {
+			_, err = fmt.Fprintf(a.out, "%s  %-15s  %s  %s\n    %s\n", e.Timestamp, e.Reason, visible.Line(e.AgentID), visible.Line(e.PlanID), visible.Line(e.Command))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) hallucinationsCountCommand() *cobra.Command {
+	var of subject
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "count", Short: "How many were made up since the last reset, and who is paused", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.countHallucinations(&of, asJSON) },
+	}
+	of.add(cmd, onlyPlan)
+	cmd.Flags().BoolVar(&asJSON, "json", false, `one JSON object a line: agent_id, plan_id, count, paused`)
+	return cmd
+}
+
+// countRow is one line of hallucinations count --json.
+type countRow struct {
+	AgentID string `json:"agent_id"`
+	PlanID  string `json:"plan_id"`
+	Count   int    `json:"count"`
+	Paused  bool   `json:"paused"`
+}
+
+func (a *app) countHallucinations(of *subject, asJSON bool) error {
+	j, err := journal()
+	if err != nil {
+		return err
+	}
+	all, err := j.Standings()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "COUNT\tPAUSED\tAGENT\tPLAN")
+	}
+	for _, s := range all {
+		if !of.is(s.Agent, s.Plan) {
+			continue
+		}
+		if asJSON {
+			if err := writeJSON(a.out, countRow{s.Agent, s.Plan, s.Count, s.Paused}); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(table, "%d\t%v\t%s\t%s\n", s.Count, s.Paused, visible.Line(s.Agent), visible.Line(s.Plan))
+	}
+	return table.Flush()
+}
+
+func (a *app) hallucinationsResetCommand() *cobra.Command {
+	var of subject
+	var all, broken bool
+	cmd := &cobra.Command{
+		Use: "reset", Short: "Begin the count anew; a pause stays", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			j, err := journal()
+			if err != nil {
+				return err
+			}
+			switch {
+			case broken:
+				return a.setAside(j)
+			case of.plan == "" && !all:
+				return usage("whose count? Give --plan FILE, or --all")
+			}
+			cleared, err := j.Reset(me(), func(s whitelist.Standing) bool { return of.is(s.Agent, s.Plan) })
+			return a.cleared("counted anew", cleared, err)
+		},
+	}
+	of.add(cmd, onlyPlan)
+	cmd.Flags().BoolVar(&all, "all", false, "of all plans")
+	cmd.Flags().BoolVar(&broken, "broken", false, "set a journal aside that cannot be read; who was paused is then no longer")
+	return cmd
+}
+
+func (a *app) setAside(j *whitelist.Journal) error {
+	aside, err := j.SetAside()
+	if err == nil {
+		fmt.Fprintf(a.err, "agent-wrapper: the journal is now %s, and an empty one stands in its place\n", aside)
+	}
+	return err
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	var of subject
+	cmd := &cobra.Command{
+		Use:   "resume --plan FILE",
+		Short: "End the pause of an agent that made up too many commands",
+		Long: `resume lets the agents of a plan go on that were paused because they made up too
+many commands, and begins their count anew. Look at them first:
+agent-wrapper hallucinations list --plan FILE`,
+		Example: `  agent-wrapper resume --plan plan.json
+  agent-wrapper resume --plan .          # an agent that worked here without a plan`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if of.plan == "" {
+				return usage("which plan? Give --plan FILE, as the message of the pause has it")
+			}
+			j, err := journal()
+			if err != nil {
+				return err
+			}
+			resumed, err := j.Resume(planID(of.plan), of.agent, me())
+			return a.cleared("resumed", resumed, err)
+		},
+	}
+	of.add(cmd, "the plan's `file`, or the workspace of an agent without one")
+	return cmd
+}
+
+// cleared says whose count began anew.
+func (a *app) cleared(what string, those []whitelist.Standing, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(those) == 0 {
+		fmt.Fprintf(a.err, "agent-wrapper: nobody was %s\n", what)
+	}
+	for _, s := range those {
+		fmt.Fprintf(a.out, "%s: agent %s on %s, after %d made-up commands\n", what, visible.Line(s.Agent), visible.Line(s.Plan), s.Count)
+	}
+	return nil
+}
+
+// me is the name of the person at the keyboard, for the journal.
+func me() string {
+	who, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return who.Username
+}
