@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
 	"display":           {"permission", "patterns"},
 	"frontmatter":       {},
+	"process":           {},
 	"wrapper/claude":    {"permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace", "approval"},
 	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
 	"cmd/agent-wrapper": {"*"},
@@ -70,8 +71,8 @@ var fences = map[string][]string{
 	"golang.org/x/text/width":      {"display"},
 	"github.com/spf13/cobra":       {"cmd/agent-wrapper"},
 	"github.com/spf13/pflag":       {"cmd/agent-wrapper"},
-	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "wrapper/claude"},
-	"golang.org/x/sys/unix":        {"wrapper/claude", "internal/tty", "terminal"},
+	"golang.org/x/term":            {"cmd/agent-wrapper", "internal/tty", "terminal", "wrapper/claude", "process"},
+	"golang.org/x/sys/unix":        {"wrapper/claude", "internal/tty", "terminal", "process"},
 	"github.com/creack/pty":        {"terminal"},
 }
 

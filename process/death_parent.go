@@ -1,0 +1,8 @@
+//go:build linux || freebsd
+
+package process
+
+import "syscall"
+
+// dieWithUs makes the kernel kill the program when we die.
+func dieWithUs(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

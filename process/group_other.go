@@ -1,0 +1,29 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package process
+
+import (
+	"math"
+	"os"
+	"os/exec"
+)
+
+// signalled is more than any exit code here.
+const signalled = math.MaxInt
+
+// terminal is nothing here.
+type terminal struct{}
+
+// ownGroup does nothing: there are no process groups here, and only the program
+// itself is ended.
+func ownGroup(*exec.Cmd) *terminal { return nil }
+
+func (*terminal) giveBack(bool) {}
+
+func terminate(p *os.Process) { _ = p.Kill() }
+
+func kill(p *os.Process) error { return p.Kill() }
+
+func lives(*os.Process) bool { return false }
+
+func exitCode(s *os.ProcessState) int { return s.ExitCode() }
