@@ -331,6 +331,7 @@ var verdicts = map[string][]string{
 // what for. To decide is not a reason.
 var mayName = map[string]string{
 	"approval/approval.go":         "what a person said, for the evaluator",
+	"gates/run.go":                 "starts what CanUseTool allowed; a preview in words",
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
 	"cmd/agent-wrapper/offers.go":  "a person's answer",
 	"cmd/agent-wrapper/demo.go":    "the answer of somebody who always says the same",
