@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
@@ -58,7 +59,7 @@ func (f *Filter) covers(text string) bool {
 // searched is the text of a record that is searched: the line, and its input as
 // a person would write it.
 func (e *Entry) searched(line []byte) string {
-	return string(line) + "\n" + inputText(e.Input) + "\n" + strings.Join(e.Actions, "\n")
+	return string(line) + "\n" + inputText(e.Tool, e.Input) + "\n" + strings.Join(e.Actions, "\n")
 }
 
 // Scan reads records from r, up to the last whole line, and hands those that f
@@ -76,16 +77,21 @@ func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error 
 	return err
 }
 
-// inputText is an input as a person reads it: the command, the path or the URL
-// if that is what it is about, else the JSON.
-func inputText(input json.RawMessage) string {
-	var members map[string]any
-	if json.Unmarshal(input, &members) == nil {
-		for _, name := range []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query"} {
-			if text, _ := members[name].(string); text != "" {
-				return text
-			}
-		}
+// askedFor is the member of a tool's input that says what it is asked for.
+var askedFor = map[string]string{
+	"Bash": "command", "Monitor": "command", "PowerShell": "command",
+	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path",
+	"NotebookRead": "notebook_path", "NotebookEdit": "notebook_path", "LS": "path",
+	"WebFetch": "url", "WebSearch": "query",
+}
+
+// inputText is an input as a person reads it: what the tool is asked for if one
+// member says it, else the JSON. An agent may put other members beside it, which
+// pass for nothing.
+func inputText(tool string, input json.RawMessage) string {
+	members, err := strictjson.Object(input)
+	if text, _ := members[askedFor[tool]].(string); err == nil && text != "" {
+		return text
 	}
 	return string(input)
 }
@@ -121,15 +127,23 @@ func (e *Entry) words() string {
 		}
 		return words
 	}
-	input := inputText(e.Input)
-	if len(input) > maxInputText {
-		input = strings.ToValidUTF8(input[:maxInputText], "") + fmt.Sprintf("… (%d bytes)", len(input))
+	input := inShort(inputText(e.Tool, e.Input))
+	if len(e.Updated) > 0 {
+		input += ", changed to " + inShort(inputText(e.Tool, e.Updated))
 	}
 	why := e.Layer
 	if e.Rule != "" {
 		why += " " + e.Rule
 	}
 	return fmt.Sprintf("%-6s %s: %s (%s; by %s)", e.Behavior, e.Tool, input, why, e.By)
+}
+
+// inShort cuts a long text and says so.
+func inShort(text string) string {
+	if len(text) <= maxInputText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxInputText], "") + fmt.Sprintf("… (%d bytes)", len(text))
 }
 
 func (f *fragment) size() int64 {

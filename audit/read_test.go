@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,5 +201,33 @@ func TestHeadFile(t *testing.T) {
 	}
 	if got, _ := HeadFile("/heads", filepath.Join(dir, "a.jsonl")); got == want {
 		t.Error("another record has the same head")
+	}
+}
+
+// TestShownInput: the line for a person names what the tool is asked for, and
+// not some other member of the input that the agent put beside it; and what ran,
+// where a person changed it.
+func TestShownInput(t *testing.T) {
+	for _, tt := range []struct{ tool, input, updated, want string }{
+		{"Bash", `{"command":"ls","file_path":"x"}`, "", "Bash: ls ("},
+		{"Bash", `{"description":"x","command":"ls"}`, `{"command":"ls -a"}`, "Bash: ls, changed to ls -a ("},
+		{"Bash", `{"Command":"ls"}`, "", `Bash: {"Command":"ls"} (`},
+		{"Bash", `{"command":7}`, "", `Bash: {"command":7} (`},
+		{"Bash", `{"command":"true","command":"rm x"}`, "", `Bash: {"command":"true","command":"rm x"} (`},
+		{"Write", `{"command":"ls","file_path":"/etc/passwd","content":""}`, "", "Write: /etc/passwd ("},
+		{"NotebookEdit", `{"file_path":"a","notebook_path":"b"}`, "", "NotebookEdit: b ("},
+		{"WebFetch", `{"command":"ls","url":"http://x"}`, "", "WebFetch: http://x ("},
+		{"LS", `{"pattern":"a","path":"b"}`, "", "LS: b ("},
+		{"Grep", `{"pattern":"a","path":"b"}`, "", `Grep: {"pattern":"a","path":"b"} (`},
+		{"mcp__db__drop", `{"command":"ls","table":"t"}`, "", `mcp__db__drop: {"command":"ls","table":"t"} (`},
+		{"Bash", `"no object"`, "", `Bash: "no object" (`},
+	} {
+		e := &Entry{Kind: kindDecision, Tool: tt.tool, Input: json.RawMessage(tt.input), Behavior: "allow"}
+		if tt.updated != "" {
+			e.Updated = json.RawMessage(tt.updated)
+		}
+		if got := e.String(); !strings.Contains(got, "allow  "+tt.want) {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
 	}
 }
