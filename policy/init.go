@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -80,13 +81,27 @@ func Kits(project fs.FS) []Kit {
 // maxProjectFile is how much of a project's file is looked at, in bytes.
 const maxProjectFile = 1 << 20
 
+// projectFile is the first of these files that can be looked at. What is no
+// regular file may have no end, or wait for a writer.
 func projectFile(project fs.FS, names ...string) []byte {
 	for _, name := range names {
-		if data, err := fs.ReadFile(project, name); err == nil && len(data) <= maxProjectFile {
+		if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if data, err := readUpTo(project, name, maxProjectFile+1); err == nil && len(data) <= maxProjectFile {
 			return data
 		}
 	}
 	return nil
+}
+
+func readUpTo(project fs.FS, name string, n int64) ([]byte, error) {
+	f, err := project.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, n))
 }
 
 // scripts are rules for the scripts of package.json, called with the program

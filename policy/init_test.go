@@ -2,7 +2,10 @@ package policy
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +114,48 @@ func TestStartingLetsWork(t *testing.T) {
 	} {
 		if d := decided(t, spec, use); d.Behavior.String() == "allow" {
 			t.Errorf("%s is allowed by %s %s", use, d.Layer, d.Rule)
+		}
+	}
+}
+
+// endless is a project whose files have no end.
+type endless struct{ read *int }
+
+func (e endless) Open(name string) (fs.File, error) {
+	if name == "." || !slices.Contains([]string{"package.json", "Makefile"}, name) {
+		return nil, fs.ErrNotExist
+	}
+	return e, nil
+}
+func (e endless) Stat() (fs.FileInfo, error) { return fstest.MapFS{"x": {}}.Stat("x") }
+func (e endless) Close() error               { return nil }
+func (e endless) Read(b []byte) (int, error) {
+	if *e.read += len(b); *e.read > 8*maxProjectFile {
+		return 0, errors.New("too much is read")
+	}
+	return len(b), nil
+}
+
+// A project's files are read no further than they are looked at: one may be a
+// link to what has no end.
+func TestProjectFileIsBounded(t *testing.T) {
+	for _, name := range []string{"package.json", "Makefile"} {
+		n := 0
+		if data := projectFile(endless{&n}, name); data != nil || n > 2*maxProjectFile {
+			t.Errorf("%s: %d bytes are read", name, n)
+		}
+	}
+}
+
+// What is no regular file is not looked at.
+func TestProjectFileIsRegular(t *testing.T) {
+	dir := t.TempDir()
+	for name, to := range map[string]string{"package.json": "/dev/zero", "Makefile": os.DevNull} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if data := projectFile(os.DirFS(dir), name); data != nil {
+			t.Errorf("%s: %d bytes of %s", name, len(data), to)
 		}
 	}
 }

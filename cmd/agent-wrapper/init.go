@@ -69,11 +69,12 @@ func (a *app) startPolicy(dir string, text []byte, force, yes bool) error {
 	if !yes && isTerminal(a.in) && !a.agrees(fmt.Sprintf("Found in %s: %s.\nWrite %s? [y/n] ", visible.Line(dir), found, policy.FileName)) {
 		return usage("nothing was written")
 	}
-	target, err := atomicfile.Target(path)
-	if err != nil {
-		return err
+	for _, file := range []string{path, filepath.Join(dir, ".gitignore")} {
+		if err := own(file); err != nil {
+			return err
+		}
 	}
-	if err := atomicfile.Write(target, text, 0o644); err != nil {
+	if err := atomicfile.Write(path, text, 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s is written, for: %s\n", visible.Line(path), found)
@@ -81,6 +82,23 @@ func (a *app) startPolicy(dir string, text []byte, force, yes bool) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "Look at it, then: agent-wrapper trust %s\n", policy.FileName)
+	return nil
+}
+
+// own refuses a file of the project that is a link, or no file at all: what a
+// link of a repository leads to is not the project's to be written.
+func own(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return usage("%s is a symbolic link, and init writes into none: put a file in its place", path)
+	case !info.Mode().IsRegular():
+		return usage("%s is no regular file: take it away", path)
+	}
 	return nil
 }
 
@@ -115,11 +133,7 @@ func (a *app) ignoreLocal(dir string) error {
 	if len(data) > 0 && data[len(data)-1] != '\n' {
 		data = append(data, '\n')
 	}
-	target, err := atomicfile.Target(path)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(target, append(data, policy.LocalName+"\n"...), 0o644); err != nil {
+	if err := atomicfile.Write(path, append(data, policy.LocalName+"\n"...), 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s is added to .gitignore\n", policy.LocalName)
