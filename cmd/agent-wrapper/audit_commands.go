@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -115,12 +116,13 @@ func (a *app) auditVerify(args []string, hash string) error {
 
 func (a *app) writeReport(file, hash string, r *audit.Report) error {
 	var out strings.Builder
+	file = visible.Line(file)
 	finding := func(what string, f audit.Finding) {
 		if f.Line > 0 {
-			fmt.Fprintf(&out, "%s:%d: %s%s\n", file, f.Line, what, f.Text)
+			fmt.Fprintf(&out, "%s:%d: %s%s\n", file, f.Line, what, visible.Line(f.Text))
 			return
 		}
-		fmt.Fprintf(&out, "%s: %s%s\n", file, what, f.Text)
+		fmt.Fprintf(&out, "%s: %s%s\n", file, what, visible.Line(f.Text))
 	}
 	for _, f := range r.Faults {
 		finding("", f)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +51,41 @@ func TestPointInTime(t *testing.T) {
 		if _, err := pointInTime(text, now); err == nil {
 			t.Errorf("%q is taken for a time", text)
 		}
+	}
+}
+
+// TestVerifyShows: what a record holds that somebody changed does not pass for
+// what verify says of it.
+func TestVerifyShows(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := &auditFlags{file: path, sync: "none"}
+	r, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := strings.Replace(string(text), `"kind":"begin"`, `"kind":"\u001b[2J\u009b2J\n`+path+`: 9 records, each as it was written"`, 1)
+	if err := os.WriteFile(path, []byte(forged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	a := &app{out: &out, err: &errs}
+	if code := a.report(a.auditVerify([]string{path}, "")); code != codeDenied {
+		t.Errorf("exit code %d", code)
+	}
+	for _, shown := range []string{out.String(), errs.String()} {
+		if strings.ContainsAny(shown, "\x1b\u009b") || strings.Contains(shown, "\n"+path+": 9 records") {
+			t.Errorf("%q", shown)
+		}
+	}
+	if !strings.Contains(out.String(), "is of kind") {
+		t.Errorf("the fault is not named: %q", out.String())
 	}
 }

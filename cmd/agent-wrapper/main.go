@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 func main() { os.Exit(mainCode()) }
@@ -84,7 +86,7 @@ func (a *app) report(err error) int {
 		c = &coded{codeInternal, err}
 	}
 	if c.err != nil {
-		fmt.Fprintf(a.err, "agent-wrapper: %v\n", err)
+		fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Text(err.Error()))
 	}
 	return c.code
 }
