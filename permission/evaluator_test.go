@@ -494,6 +494,26 @@ func TestObjections(t *testing.T) {
 	}
 }
 
+// Of several ceilings the strictest counts, in any order.
+func TestCeilings(t *testing.T) {
+	saying := func(b Behavior, kind string) Ceiling {
+		return ceilingFunc(func(string, *shell.Facts) Objection { return Objection{Behavior: b, Kind: kind} })
+	}
+	none, dry, ask, deny, bad := saying(0, ""), saying(0, "dry"), saying(Ask, "ask"), saying(Deny, "deny"), saying(Deny+1, "bad")
+	for _, tt := range []struct {
+		of   Ceilings
+		want string
+	}{
+		{nil, ""}, {Ceilings{none, none}, ""}, {Ceilings{none, dry}, "dry"}, {Ceilings{dry, none}, "dry"}, {Ceilings{dry, ask}, "ask"},
+		{Ceilings{ask, dry, none}, "ask"}, {Ceilings{deny, ask, dry}, "deny"}, {Ceilings{none, ask, deny}, "deny"}, {Ceilings{deny, bad}, "bad"},
+		{Ceilings{dry, saying(0, "later")}, "dry"}, {Ceilings{deny, saying(Deny, "later")}, "deny"},
+	} {
+		if got := tt.of.Forbid("x", nil).Kind; got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 type pauserFunc func() (string, error)
 
 func (f pauserFunc) Paused() (string, error) { return f() }

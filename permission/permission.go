@@ -221,6 +221,21 @@ type Objection struct {
 	Reason   string // for a person and the model
 }
 
+// Ceilings are several ceilings, of which each binds: the strictest objection
+// counts, and of those that are alike the first.
+type Ceilings []Ceiling
+
+// Forbid returns the strictest objection.
+func (c Ceilings) Forbid(line string, facts *shell.Facts) Objection {
+	var worst Objection
+	for _, one := range c {
+		if o := one.Forbid(line, facts); o.Behavior > worst.Behavior || worst.Kind == "" && o.Behavior == worst.Behavior {
+			worst = o
+		}
+	}
+	return worst
+}
+
 // Pauser says whether the agent is paused: by what outlasts a session, which
 // only a person ends.
 type Pauser interface {

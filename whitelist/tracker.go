@@ -56,6 +56,8 @@ type Tracker struct {
 	Workspace string
 	// Escalate is told once of a pause, nil for nobody.
 	Escalate func(Alert)
+	// Notice is told of each event and the count with it, nil for nobody.
+	Notice func(e Event, count int)
 	// Warn is told what could not be done beside the count, nil for nobody.
 	Warn func(error)
 }
@@ -107,6 +109,9 @@ func (t *Tracker) Hallucinated(denied *CommandValidationError) error {
 		return fmt.Errorf("the hallucinated command cannot be counted: %w", err)
 	}
 	t.copy(e.Event)
+	if t.Notice != nil {
+		t.Notice(e.Event, e.Count)
+	}
 	if begins {
 		t.alert(e.Count)
 	}
@@ -197,7 +202,8 @@ func (t *Tracker) Escalated(how string, failure error) error {
 }
 
 // Recorder returns a recorder that counts what the whitelist had denied, and
-// then passes the record on. What a paused agent asks for is not counted.
+// then passes the record on. What a paused agent asks for is not counted, nor
+// an objection for another reason than those of a whitelist.
 func (t *Tracker) Recorder(next permission.Recorder) permission.Recorder {
 	return &counting{t, next}
 }
@@ -216,7 +222,7 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Objection
-	if o.Kind == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
+	if texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
 		return nil
 	}
 	err := c.tracker.Hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})

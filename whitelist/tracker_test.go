@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,11 +72,21 @@ func TestThreshold(t *testing.T) {
 	if why := isPaused(t, tr); why != "" {
 		t.Fatalf("paused from the start: %s", why)
 	}
+	var noticed []int
+	tr.Notice = func(e Event, count int) {
+		if e.Command != "npm run magic" || e.Timestamp == "" {
+			t.Errorf("%+v", e)
+		}
+		noticed = append(noticed, count)
+	}
 	for n := 1; n <= 4; n++ {
 		err := tr.Hallucinated(denied("npm run magic"))
 		if paused := errors.Is(err, ErrAgentPaused); paused != (n >= 3) || !paused && err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
+	}
+	if tr.Notice = nil; !slices.Equal(noticed, []int{1, 2, 3, 4}) {
+		t.Errorf("noticed %v", noticed)
 	}
 	const message = "Agent paused after 4 hallucinated commands. Human review required. Resume with: agent-wrapper resume --plan /p/plan.json"
 	if why := isPaused(t, tr); why != message {
@@ -390,6 +401,7 @@ func TestRecorder(t *testing.T) {
 		{"no behavior", permission.Decision{Objection: objection}, true},
 		{"asked, and allowed", permission.Decision{Behavior: permission.Allow, Objection: asking}, false},
 		{"dry run", permission.Decision{Behavior: permission.Deny, Objection: dry}, false},
+		{"denied for want of a whitelist", permission.Decision{Behavior: permission.Deny, Objection: permission.Objection{Behavior: permission.Deny, Kind: "no_whitelist"}}, false},
 		{"denied by a rule", permission.Decision{Behavior: permission.Deny}, false},
 		{"paused already", permission.Decision{Behavior: permission.Deny, Interrupt: true, Objection: objection}, false},
 	} {
