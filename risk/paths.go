@@ -73,6 +73,11 @@ func writing(a *shell.Action, p Profile) Finding {
 	if s == nil {
 		return Finding{Class: Moderate, Reason: "mutating operation: writes " + shown(&a.Path)}
 	}
+	return s.writing(p)
+}
+
+// writing is the finding of a write to the spot.
+func (s *spot) writing(p Profile) Finding {
 	f := Finding{Class: s.write, Reason: s.reason}
 	f.factor(s.factor)
 	if p == Terminal && s.reason == users {

@@ -127,14 +127,24 @@ func alone(name string) []string {
 // Facts returns the finding of a whole command line: the highest class of its
 // actions, with that action's reason and the factors of all.
 func Facts(f *shell.Facts, p Profile) Finding {
-	all := Finding{Class: Safe, Reason: "does nothing"}
+	all := Finding{Class: Safe, Reason: nothing}
 	for _, one := range Each(f, p) {
 		all.join(one)
 	}
-	if f.Failed != "" && spellsForkBomb(f.Source) {
-		all.join(Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)})
-	}
+	all.join(unread(f))
 	return all
+}
+
+// nothing is the reason of a line without actions.
+const nothing = "does nothing"
+
+// unread is the finding of what a line spells that could not be read; the zero
+// value is none.
+func unread(f *shell.Facts) Finding {
+	if f.Failed != "" && spellsForkBomb(f.Source) {
+		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
+	}
+	return Finding{}
 }
 
 // join takes the higher of two findings and the factors of both.
@@ -279,6 +289,9 @@ func ofSystem(program string) bool {
 	return false
 }
 
+// substituted is the reason of a substitution, behind that of its command.
+const substituted = "contains command substitution"
+
 // substitution lifts a safe command whose words hold a command or process
 // substitution.
 func (f *Finding) substitution(a *shell.Action) {
@@ -286,7 +299,7 @@ func (f *Finding) substitution(a *shell.Action) {
 		return
 	}
 	f.Class = max(f.Class, Moderate)
-	f.Reason += ", contains command substitution"
+	f.Reason += ", " + substituted
 	f.factor(FactorSubstitution)
 }
 

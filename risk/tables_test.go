@@ -66,7 +66,7 @@ func TestEveryRowIsReached(t *testing.T) {
 					a := shell.Action{Kind: shell.Command, Words: words}
 					u := new(room).read(&a, p.name)
 					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
-						t.Errorf("%s: %v reaches %+v, not %+v", name, texts(words), got, p.rows[i])
+						t.Errorf("%s: %v reaches %+v, not %+v", name, spelling(words), got, p.rows[i])
 					}
 				}
 			}
@@ -108,7 +108,7 @@ func knownWords(texts ...string) []shell.Word {
 	return out
 }
 
-func texts(words []shell.Word) string {
+func spelling(words []shell.Word) string {
 	var out []string
 	for i := range words {
 		out = append(out, words[i].Text)

@@ -1,0 +1,130 @@
+package risk
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+func summary(line string) Report {
+	f := analyze(line)
+	return Summary(f, Each(f, Default))
+}
+
+func TestSummary(t *testing.T) {
+	for line, want := range map[string]Report{
+		"": {Safe, 1, []string{nothing}, []string{}, []Component{}},
+		"kubectl get pods -n x | grep y": {Safe, 1, []string{readOnly}, []string{}, []Component{
+			{"kubectl", "get", []string{"pods", "-n", "x"}, Safe, readOnly},
+			{"grep", "", []string{"y"}, Safe, readOnly},
+		}},
+		"kubectl -n x rollout status deploy/y": {Safe, 1, []string{readOnly}, []string{}, []Component{
+			{"kubectl", "rollout status", []string{"-n", "x", "deploy/y"}, Safe, readOnly},
+		}},
+		"ls && kubectl delete pod $(cat f)": {Moderate, 2, []string{deletes, substituted}, []string{FactorSubstitution}, []Component{
+			{"ls", "", []string{}, Safe, readOnly},
+			{"kubectl", "delete", []string{"pod", "$(cat f)"}, Moderate, deletes + ", " + substituted},
+			{"cat", "", []string{"f"}, Safe, readOnly},
+		}},
+		"sudo /bin/rm -rf d > log": {Forbidden, 3, []string{destructive, needsRoot, "mutating operation: writes /home/dev/proj/log",
+			"mutating operation: writes /home/dev/proj/d"}, []string{}, []Component{
+			{"sudo", "", []string{"/bin/rm", "-rf", "d"}, High, needsRoot},
+			{"/bin/rm", "", []string{"-rf", "d"}, Forbidden, destructive},
+		}},
+		"$X y": {Moderate, 2, []string{"the command name is known only when it runs"}, []string{FactorDynamic}, []Component{
+			{"$X", "", []string{"y"}, Moderate, "the command name is known only when it runs"},
+		}},
+		"nonesuch a b": {Moderate, 2, []string{"unknown command: nonesuch"}, []string{FactorUnknown}, []Component{
+			{"nonesuch", "", []string{"a", "b"}, Moderate, "unknown command: nonesuch"},
+		}},
+		"aws ec2 describe-instances": {Safe, 1, []string{readOnly}, []string{}, []Component{
+			{"aws", "ec2 describe-instances", []string{}, Safe, readOnly},
+		}},
+	} {
+		if diff := cmp.Diff(want, summary(line)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+func TestSummaryOfABomb(t *testing.T) {
+	got := summary(":(){:|:&};:")
+	if got.Tier != 3 || got.Reasons[0] != forkBomb || got.Factors[len(got.Factors)-1] != FactorCatastrophic {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The class of the whole is that of the findings that are handed over: they may
+// have been changed since Each.
+func TestSummaryTakesChangedFindings(t *testing.T) {
+	f := analyze("ls; pwd")
+	found := Each(f, Default)
+	found[1].raise(High, "by order", FactorSensitive)
+	got := Summary(f, found)
+	if got.Tier != 2 || got.Components[1].Risk != High || got.Reasons[0] != "by order" || len(got.Reasons) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := Summary(&shell.Facts{Actions: []shell.Action{{Kind: shell.Command}}}, make([]Finding, 1)); got.Components[0].Command != "" {
+		t.Errorf("a command without words: %+v", got)
+	}
+}
+
+func TestReportsJSON(t *testing.T) {
+	data, err := json.Marshal(summary("kubectl get pods"))
+	const want = `{"risk":"safe","tier":1,"reasons":["read-only"],"factors":[],` +
+		`"components":[{"command":"kubectl","subcommand":"get","args":["pods"],"risk":"safe","reason":"read-only"}]}`
+	if err != nil || string(data) != want {
+		t.Errorf("%s, %v, want %s", data, err, want)
+	}
+}
+
+// Each rule is a line of the tables, and none is left out.
+func TestRules(t *testing.T) {
+	for _, p := range []Profile{Default, Terminal} {
+		rules, lines := Rules(p), 0
+		for i := range defaults {
+			for _, r := range lookup(defaults[i].name, p).rows {
+				lines += max(1, len(strings.Fields(r.subs)))
+			}
+		}
+		for i := range spots {
+			lines += len(strings.Fields(spots[i].paths))
+		}
+		if lines += len(devices) + len(system); lines != len(rules) {
+			t.Errorf("profile %d: %d rules for %d lines", p, len(rules), lines)
+		}
+		for _, r := range rules {
+			if r.Tier != r.Risk.Tier() || r.Reason == "" || (r.Program == "") == (r.Path == "") || r.Program != "" != (r.Kind == "command") {
+				t.Errorf("profile %d: %+v", p, r)
+			}
+		}
+	}
+	for _, one := range terminal {
+		if ofDefaults.find(one.name) == nil {
+			t.Errorf("%s is in terminal only: the rules leave it out", one.name)
+		}
+	}
+}
+
+// What a rule says of a path or a device is what a write to it gets.
+func TestRulesOfPaths(t *testing.T) {
+	for _, p := range []Profile{Default, Terminal} {
+		for _, r := range Rules(p) {
+			a := shell.Action{Kind: shell.Write, Path: shell.Word{Text: strings.Replace(r.Path, "**", "/home/dev", 1)}}
+			switch r.Kind {
+			case "device":
+				a.Path.Text += "x1"
+			case "path":
+			default:
+				continue
+			}
+			if got := Action(&a, p); got.Class != r.Risk || got.Reason != r.Reason {
+				t.Errorf("profile %d: a write to %s is %+v, the rule says %+v", p, a.Path.Text, got, r)
+			}
+		}
+	}
+}

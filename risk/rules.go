@@ -1,0 +1,76 @@
+package risk
+
+import "strings"
+
+// Rule is one line of the tables, for a person who wants to know them.
+type Rule struct {
+	// Kind is what the line speaks of: "command", "path" (a write to it),
+	// "device" (a write to it) or "removal" (recursive).
+	Kind       string `json:"kind"`
+	Program    string `json:"program,omitempty"`    // of a command
+	Subcommand string `json:"subcommand,omitempty"` // words with blanks between; * is any text
+	// Options are what a command must have for the line to hold: "-f|--force"
+	// one of these options, "+1" one operand at least, "@x*" an operand of that
+	// form. Separate words must all be there.
+	Options string   `json:"options,omitempty"`
+	Path    string   `json:"path,omitempty"` // of a path, device or removal; **/ is any directory, a device any name that begins so
+	Risk    Class    `json:"risk"`
+	Tier    int      `json:"tier"`
+	Reason  string   `json:"reason"`
+	Factors []string `json:"factors,omitempty"`
+}
+
+// Rules returns the tables of a profile, in the order in which they are asked:
+// of the lines for a program those with the longest subcommand count, and of
+// these the first.
+func Rules(p Profile) []Rule {
+	var out []Rule
+	for i := range defaults {
+		one := &defaults[i]
+		if p == Terminal {
+			if at := ofTerminal.find(one.name); at != nil {
+				one = &program{one.name, at.rows}
+			}
+		}
+		out = one.appendRules(out)
+	}
+	return append(append(out, spotRules(p)...), deviceRules()...)
+}
+
+// appendRules appends the rows of a program, one rule for each subcommand.
+func (p *program) appendRules(out []Rule) []Rule {
+	for i := range p.rows {
+		r := &p.rows[i]
+		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason}
+		if r.subs == "" {
+			out = append(out, rule)
+		}
+		for path := range strings.FieldsSeq(r.subs) {
+			rule.Subcommand = strings.ReplaceAll(path, "/", " ")
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+func spotRules(p Profile) []Rule {
+	var out []Rule
+	for i := range spots {
+		for one := range strings.FieldsSeq(spots[i].paths) {
+			f := spots[i].writing(p)
+			out = append(out, Rule{Kind: "path", Path: one, Risk: f.Class, Tier: f.Class.Tier(), Reason: f.Reason, Factors: f.Factors})
+		}
+	}
+	return out
+}
+
+func deviceRules() []Rule {
+	var out []Rule
+	for _, one := range devices {
+		out = append(out, Rule{"device", "", "", "", one, Forbidden, Forbidden.Tier(), disks, alone(FactorDevice)})
+	}
+	for _, one := range system {
+		out = append(out, Rule{"removal", "", "", "", one, Forbidden, Forbidden.Tier(), destructive, alone(FactorCatastrophic)})
+	}
+	return out
+}
