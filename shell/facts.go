@@ -178,6 +178,9 @@ type Action struct {
 	// form that would be clear.
 	May     Effects
 	Rewrite string
+	// Variable is the dangerous variable that an Opaque action is about, "" if it
+	// is about something else.
+	Variable string
 
 	// Unproven is why no allow rule with a specifier covers a Command although
 	// its words may match: an argument that may be an option, a variable that

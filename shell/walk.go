@@ -74,10 +74,14 @@ func (w *walker) add(a Action) int {
 
 // opaque adds an opaque spot.
 func (w *walker) opaque(parent int, may Effects, reason, rewrite string) {
-	w.add(Action{
+	w.add(opaque(parent, may, reason, rewrite))
+}
+
+func opaque(parent int, may Effects, reason, rewrite string) Action {
+	return Action{
 		Kind: Opaque, Need: NeedCover, May: may, Reason: reason, Rewrite: rewrite,
 		Parent: parent, From: -1,
-	})
+	}
 }
 
 // odd adds a spot that may do anything, where the text that is walked differs
@@ -695,7 +699,9 @@ func (w *walker) array(a *syntax.ArrayExpr, s *scope) {
 // dangerous notes that a variable is set which can make a program run
 // something else.
 func (w *walker) dangerous(name string, parent int) {
-	w.opaque(parent, MayRun, "the variable "+name+" can change what commands do", "leave the variable as it is")
+	spot := opaque(parent, MayRun, "the variable "+name+" can change what commands do", "leave the variable as it is")
+	spot.Variable = name
+	w.add(spot)
 }
 
 // frame is where a simple command comes from.
