@@ -25,6 +25,8 @@ type scanner struct {
 	maxSize, maxDepth         int
 	ignoreUnknown, nullAbsent bool
 	known                     []string
+	aside                     []string // keys that may stand in any object
+	cuts                      [][2]int // where members with such keys stand
 }
 
 // step is one element of a path: a key, or an index if key is "" and index
@@ -272,11 +274,14 @@ func (s *scanner) member(keys *keySet, depth int) error {
 	}
 	s.pos++
 	s.path = append(s.path, step{key: key, index: -1})
-	err = s.value(t, depth)
-	if err == nil {
-		s.path = s.path[:len(s.path)-1]
+	if err := s.value(t, depth); err != nil {
+		return err
 	}
-	return err
+	s.path = s.path[:len(s.path)-1]
+	if keys.aside(key) {
+		s.cuts = append(s.cuts, [2]int{at, s.pos})
+	}
+	return nil
 }
 
 func (s *scanner) literal(word string) error {

@@ -63,6 +63,11 @@ func MaxDepth(n int) Option { return func(s *scanner) { s.maxDepth = n } }
 // type lists them: a key that is their twin is refused.
 func Known(keys ...string) Option { return func(s *scanner) { s.known = keys } }
 
+// Aside names keys that may stand in any object with any value, as $comment
+// does; Decode leaves them out where the Go type has no such field. Their twins
+// are refused.
+func Aside(keys ...string) Option { return func(s *scanner) { s.aside = keys } }
+
 // Decode reads one value into v, a pointer. Where v has an interface, numbers
 // become json.Number, so that none is rounded. On error v is not to be used.
 func Decode(data []byte, v any, opts ...Option) error {
@@ -79,12 +84,42 @@ func Decode(data []byte, v any, opts ...Option) error {
 
 // decode decodes a document that has been checked.
 func (s *scanner) decode(v any) error {
-	d := json.NewDecoder(bytes.NewReader(s.data))
+	d := json.NewDecoder(bytes.NewReader(s.kept()))
 	d.UseNumber()
 	if err := d.Decode(v); err != nil {
 		return s.foreign(err)
 	}
 	return nil
+}
+
+// kept is the document with blanks for the members that are set aside, each
+// with the comma behind it, the last one of an object with the one before it.
+func (s *scanner) kept() []byte {
+	if len(s.cuts) == 0 {
+		return s.data
+	}
+	data := bytes.Clone(s.data)
+	for _, cut := range s.cuts {
+		blank(data[cut[0]:cut[1]])
+		behind := len(data) - len(bytes.TrimLeft(data[cut[1]:], " \t\r\n"))
+		before := len(bytes.TrimRight(data[:cut[0]], " \t\r\n")) - 1
+		switch {
+		case data[behind] == ',':
+			data[behind] = ' '
+		case data[before] == ',':
+			data[before] = ' '
+		}
+	}
+	return data
+}
+
+// blank leaves the newlines, so that lines keep their numbers.
+func blank(data []byte) {
+	for i, c := range data {
+		if c != '\n' {
+			data[i] = ' '
+		}
+	}
 }
 
 var objectType = reflect.TypeFor[map[string]any]()

@@ -268,3 +268,83 @@ func sameObject(t *testing.T, data []byte) {
 		t.Fatal(diff)
 	}
 }
+
+// TestAside: keys that are set aside stand anywhere, and are in no value.
+func TestAside(t *testing.T) {
+	type inner struct {
+		A int            `json:"a"`
+		M map[string]int `json:"m"`
+	}
+	type outer struct {
+		Schema string           `json:"$schema"`
+		In     inner            `json:"in"`
+		All    map[string]inner `json:"all"`
+	}
+	aside := Aside("$schema", "$comment")
+	want := outer{Schema: "s", In: inner{A: 1, M: map[string]int{"x": 2}}, All: map[string]inner{"k": {A: 3}}}
+	for _, text := range []string{
+		`{"$schema":"s","in":{"a":1,"m":{"x":2}},"all":{"k":{"a":3}}}`,
+		`{"$comment":"c","$schema":"s","in":{"$comment":[1],"a":1,"m":{"$comment":"c","x":2}},"all":{"$schema":"t","$comment":"c","k":{"a":3,"$comment":null}}}`,
+		`{"$schema":"s","in":{"a":1 , "$comment" : {"$comment":1} , "m":{"x":2,"$schema":1,"$comment":2}},"all":{"k":{"$comment":1,"a":3},"$comment":"c"},"$comment":"d"}`,
+		"{\"\\u0024comment\":\"a\\nb\",\n\"$schema\":\"s\",\"in\":{\"a\":1,\"m\":{\"x\":2}},\"all\":{\"k\":{\"a\":3}}}",
+	} {
+		var got outer
+		if err := Decode([]byte(text), &got, aside); err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(text, diff)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"$comment":1}`:                          "",
+		`{"$Comment":1}`:                          "1:2: unknown key $Comment (did you mean $comment?)",
+		`{"in":{"m":{"$COMMENT":1}}}`:             "1:13: in.m: unknown key $COMMENT (did you mean $comment?)",
+		`{"$comment":1,"$comment":2}`:             "1:15: key $comment stands twice in one object",
+		`{"$schema":1}`:                           "1:12: $schema: want a string, got a number",
+		`{"$comment":}`:                           `1:13: $comment: '}' where a value is expected`,
+		"{\"$comment\":\n1,\n\"in\":{\"a\":1.5}}": "3:14: in.a: number 1.5 does not fit into int",
+	} {
+		var got outer
+		err := Decode([]byte(text), &got, aside)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	var got outer
+	if err := Decode([]byte(`{"$comment":1}`), &got); err == nil {
+		t.Error("$comment without Aside is accepted")
+	}
+}
+
+// FuzzAside: to set keys aside is to take them out of the value.
+func FuzzAside(f *testing.F) {
+	f.Add([]byte(`{"c":1,"a":{"c":[{"c":1}],"b":2},"d":[{"x":1,"c":2}]}`))
+	f.Add([]byte(`[{"c":"x" , "\u0063d":1 } , {"a":1, "c":2}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var all, rest any
+		err := Decode(data, &all)
+		if errAside := Decode(data, &rest, Aside("c")); (err == nil) != (errAside == nil) && !bytes.ContainsAny(data, "C\\") {
+			t.Fatalf("%v, with keys aside %v", err, errAside)
+		} else if err != nil || errAside != nil {
+			return
+		}
+		if diff := cmp.Diff(without(all, "c"), rest); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func without(v any, key string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, key)
+		for k, inner := range v {
+			v[k] = without(inner, key)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = without(inner, key)
+		}
+	}
+	return v
+}

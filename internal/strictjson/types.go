@@ -76,6 +76,7 @@ type keySet struct {
 	// fields of a struct; nil: any key may stand there.
 	fields map[string]reflect.Type
 	known  []string     // further names that keys are looked at for
+	free   []string     // names that may stand in any object
 	rest   reflect.Type // of what fields does not name
 }
 
@@ -83,7 +84,7 @@ type keySet struct {
 const fewKeys = 8
 
 func (s *scanner) keysOf(t reflect.Type, depth int) keySet {
-	k := keySet{rest: anyType}
+	k := keySet{rest: anyType, free: s.aside}
 	t = deref(t)
 	switch {
 	case opaque(t):
@@ -119,7 +120,7 @@ func (k *keySet) add(key string) bool {
 // twin returns the name that a key differs from in case only, "" if there is
 // none.
 func (k *keySet) twin(key string) string {
-	if k.fields[key] != nil || slices.Contains(k.known, key) {
+	if k.fields[key] != nil || slices.Contains(k.known, key) || k.aside(key) {
 		return ""
 	}
 	for name := range k.fields {
@@ -127,13 +128,19 @@ func (k *keySet) twin(key string) string {
 			return name
 		}
 	}
-	for _, name := range k.known {
-		if strings.EqualFold(name, key) {
-			return name
+	for _, list := range [][]string{k.known, k.free} {
+		for _, name := range list {
+			if strings.EqualFold(name, key) {
+				return name
+			}
 		}
 	}
 	return ""
 }
+
+// aside reports whether a key is one that may stand in any object and is none
+// of this one.
+func (k *keySet) aside(key string) bool { return k.fields[key] == nil && slices.Contains(k.free, key) }
 
 // addFields collects the JSON names of a struct's fields with those of its
 // embedded structs; the outer ones win.
@@ -174,6 +181,9 @@ func (k *keySet) enter(key string, ignoreUnknown bool) (t reflect.Type, complain
 	}
 	if name := k.twin(key); name != "" {
 		return nil, fmt.Sprintf("unknown key %s (did you mean %s?)", printable(key), name)
+	}
+	if k.aside(key) {
+		return anyType, ""
 	}
 	if k.fields == nil {
 		return k.rest, ""
