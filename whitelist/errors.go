@@ -1,6 +1,10 @@
 package whitelist
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
 
 // Reason is why a command may not run.
 type Reason string
@@ -31,11 +35,11 @@ type CommandValidationError struct {
 }
 
 // Error has the reason's text and the command on two lines, and the detail on a
-// third one.
+// third one. What a screen would obey is spelled out.
 func (e *CommandValidationError) Error() string {
-	text := fmt.Sprintf("Command validation failed: %s\nCommand: %s", texts[e.Reason], e.Command)
+	text := fmt.Sprintf("Command validation failed: %s\nCommand: %s", texts[e.Reason], visible.Line(e.Command))
 	if e.Detail != "" {
-		text += "\n" + e.Detail
+		text += "\n" + visible.Line(e.Detail)
 	}
 	return text
 }

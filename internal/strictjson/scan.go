@@ -74,18 +74,15 @@ func (s *scanner) note() {
 }
 
 func (s *scanner) pathText() string {
-	var b strings.Builder
+	path := ""
 	for _, p := range s.path {
-		switch {
-		case p.index >= 0:
-			fmt.Fprintf(&b, "[%d]", p.index)
-		case b.Len() > 0:
-			b.WriteString("." + printable(p.key))
-		default:
-			b.WriteString(printable(p.key))
+		if p.index >= 0 {
+			path += fmt.Sprintf("[%d]", p.index)
+		} else {
+			path = Member(path, p.key)
 		}
 	}
-	return b.String()
+	return path
 }
 
 // printable cuts a long key and quotes one that could mislead who reads the

@@ -184,6 +184,14 @@ func Positions(data []byte, opts ...Option) (map[string]Position, error) {
 	return s.found, nil
 }
 
+// Member returns the path of a key's value, as in Positions and Error.
+func Member(path, key string) string {
+	if path == "" {
+		return printable(key)
+	}
+	return path + "." + printable(key)
+}
+
 // Position is a place in the input, from 1; Col counts bytes.
 type Position struct{ Line, Col int }
 

@@ -1,0 +1,364 @@
+package whitelist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// FileName is the default place of a whitelist, in the workspace.
+const FileName = ".smartergpt/allowed-commands.json"
+
+// The version that a file has to name, and its modes.
+const (
+	fileVersion = "1.0.0"
+	strict      = "strict"
+	permissive  = "permissive"
+)
+
+// maxFile is the longest file that is read, in bytes.
+const maxFile = 1 << 20
+
+// file is a whitelist as it is written. Schema is made of these types.
+type file struct {
+	Schema   string             `json:"$schema"`
+	Version  *string            `json:"version"`
+	Mode     *string            `json:"mode"`
+	Defaults map[string]program `json:"defaults"`
+	Custom   map[string]custom  `json:"custom"`
+	Policy   settings           `json:"policy"`
+}
+
+type program struct {
+	Commands    []string `json:"commands"`
+	AllowArgs   []string `json:"allow_args"`
+	DenyArgs    []string `json:"deny_args"`
+	Positionals *bool    `json:"allow_positionals"`
+}
+
+type custom struct {
+	Binary      *string  `json:"binary"`
+	AllowArgs   []string `json:"allow_args"`
+	DenyArgs    []string `json:"deny_args"`
+	Positionals *bool    `json:"allow_positionals"`
+}
+
+type settings struct {
+	Operators *bool     `json:"allow_shell_operators"`
+	EnvVars   *[]string `json:"allow_env_vars"`
+	MaxLength *int      `json:"max_command_length"`
+	Threshold *int      `json:"hallucination_threshold"`
+	DryRun    *bool     `json:"dry_run_mode"`
+}
+
+// List is a whitelist as read. It is never changed.
+type List struct {
+	name     string
+	strict   bool
+	items    map[string]*item // by the name that they are listed under
+	binaries map[string]*item // custom ones, by their binary
+	policy   Policy
+	names    []string // sorted
+}
+
+// Policy is what a whitelist says beside its commands.
+type Policy struct {
+	AllowShellOperators    bool
+	AllowEnvVars           []string
+	MaxCommandLength       int // bytes
+	HallucinationThreshold int // refusals after which the agent is paused
+	DryRunMode             bool
+}
+
+// item is one program of the list.
+type item struct {
+	name    string
+	binary  string     // of a custom entry: what runs in place of the name
+	phrases [][]string // longest first; nil in a custom entry
+	allow   []argument
+	deny    []argument
+	// positionals: words that are no options pass; nil where the file does not
+	// say.
+	positionals *bool
+}
+
+// Read reads the whitelist at path. A file that is not there is fs.ErrNotExist.
+func Read(path string) (*List, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", visible.Line(path))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, path)
+}
+
+// Parse reads a whitelist. Errors name the file as name, with line and column.
+func Parse(data []byte, name string) (*List, error) {
+	name = visible.Line(name)
+	aside := strictjson.Aside("$schema", "$comment")
+	var f file
+	if err := strictjson.Decode(data, &f, aside, strictjson.MaxSize(maxFile)); err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	places, err := strictjson.Positions(data, aside, strictjson.MaxSize(maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	c := checker{name: name, places: places}
+	l := c.list(&f)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Name is the file that the list was read from.
+func (l *List) Name() string { return l.name }
+
+// Strict reports whether what is not listed is refused; a person is asked about
+// it otherwise.
+func (l *List) Strict() bool { return l.strict }
+
+// Policy is what the list says beside its commands.
+func (l *List) Policy() Policy {
+	p := l.policy
+	p.AllowEnvVars = slices.Clone(p.AllowEnvVars)
+	return p
+}
+
+// builtIn is the list where there is no file.
+const builtIn = `{"version": "1.0.0", "mode": "strict",
+ "defaults": {
+  "npm": {"commands": ["test", "run build", "run lint"], "allow_args": [], "deny_args": []},
+  "git": {"commands": ["status", "diff"], "allow_args": [], "deny_args": []}}}`
+
+var parseBuiltIn = sync.OnceValues(func() (*List, error) { return Parse([]byte(builtIn), "the built-in whitelist") })
+
+// BuiltIn is the list where there is no file: npm test, run build and run lint,
+// git status and diff, without further arguments. It is strict.
+func BuiltIn() *List {
+	l, _ := parseBuiltIn() // a test holds that it parses; a nil list lets nothing pass
+	return l
+}
+
+// checker collects what is wrong with a file.
+type checker struct {
+	name   string
+	places map[string]strictjson.Position
+	faults []placed
+}
+
+type placed struct {
+	at   strictjson.Position
+	text string
+}
+
+func (c *checker) fault(path, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if path != "" {
+		text = path + ": " + text
+	}
+	c.faults = append(c.faults, placed{c.place(path), text})
+}
+
+// place is where a value stands, or what it would stand in.
+func (c *checker) place(path string) strictjson.Position {
+	for {
+		if at, ok := c.places[path]; ok {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+}
+
+// err is all that is wrong, in the order of the file.
+func (c *checker) err() error {
+	slices.SortStableFunc(c.faults, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Col, b.at.Col), strings.Compare(a.text, b.text))
+	})
+	var errs []error
+	for _, f := range c.faults {
+		errs = append(errs, fmt.Errorf("%s:%d:%d: %s", c.name, f.at.Line, f.at.Col, f.text))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *checker) list(f *file) *List {
+	l := &List{name: c.name, items: map[string]*item{}, binaries: map[string]*item{}}
+	switch {
+	case f.Version == nil:
+		c.fault("", "version is missing: it is %q", fileVersion)
+	case *f.Version != fileVersion:
+		c.fault("version", "%s is no version that is known: it is %q", quoted(*f.Version), fileVersion)
+	}
+	switch {
+	case f.Mode == nil:
+		c.fault("", `mode is missing: it is "strict" or "permissive"`)
+	case *f.Mode != strict && *f.Mode != permissive:
+		c.fault("mode", `%s is no mode: it is "strict" or "permissive"`, quoted(*f.Mode))
+	default:
+		l.strict = *f.Mode == strict
+	}
+	for name, p := range f.Defaults {
+		l.add(c.program(strictjson.Member("defaults", name), name, p))
+	}
+	for name, p := range f.Custom {
+		path := strictjson.Member("custom", name)
+		if l.items[name] != nil {
+			c.fault(path, "stands in defaults as well: leave one out")
+		}
+		l.custom(c, path, c.custom(path, name, p))
+	}
+	slices.Sort(l.names)
+	l.policy = c.policy(f.Policy)
+	return l
+}
+
+func (l *List) add(e *item) {
+	l.items[e.name] = e
+	l.names = append(l.names, e.name)
+}
+
+func (l *List) custom(c *checker, path string, e *item) {
+	if other := l.binaries[e.binary]; other != nil {
+		c.fault(path+".binary", "%s is the binary of %s as well: one name for each", quoted(e.binary), quoted(min(e.name, other.name)))
+	}
+	l.add(e)
+	l.binaries[e.binary] = e
+}
+
+func (c *checker) program(path, name string, p program) *item {
+	c.programName(path, name)
+	e := &item{name: name, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
+	if len(p.Commands) == 0 {
+		c.fault(path, "commands is missing or empty: list the subcommands, or put the program into custom")
+	}
+	for i, phrase := range p.Commands {
+		e.phrases = append(e.phrases, c.phrase(fmt.Sprintf("%s.commands[%d]", path, i), phrase, p.Commands[:i]))
+	}
+	slices.SortStableFunc(e.phrases, func(a, b []string) int { return cmp.Compare(len(b), len(a)) })
+	return e
+}
+
+func (c *checker) custom(path, name string, p custom) *item {
+	c.programName(path, name)
+	if strings.Contains(name, "/") {
+		c.fault(path, "a name has no /: the path is the binary")
+	}
+	e := &item{name: name, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
+	switch {
+	case p.Binary == nil:
+		c.fault(path, "binary is missing: the path of the program, or its name on PATH")
+	case *p.Binary == "" || strings.HasSuffix(*p.Binary, "/") || strings.ContainsFunc(*p.Binary, control):
+		c.fault(path+".binary", "%s is no path of a program", quoted(*p.Binary))
+	default:
+		e.binary = *p.Binary
+	}
+	return e
+}
+
+// programName refuses names that no command has as its first word, or that were
+// meant for something else.
+func (c *checker) programName(path, name string) {
+	if name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, " *=") || name[0] == '-' || strings.ContainsFunc(name, control) {
+		c.fault(path, "%s is no name of a program: it is the first word of a command, as it is written", quoted(name))
+	}
+}
+
+func (c *checker) phrase(path, text string, before []string) []string {
+	words := strings.Fields(text)
+	switch {
+	case len(words) == 0:
+		c.fault(path, "empty: it is the words behind the program, such as run build")
+	case strings.ContainsFunc(text, control):
+		c.fault(path, "a control character in %s", quoted(text))
+	case strings.Contains(text, "*"):
+		c.fault(path, "%s: a command is compared word by word, * means nothing in it", quoted(text))
+	case slices.ContainsFunc(before, func(b string) bool { return slices.Equal(strings.Fields(b), words) }):
+		c.fault(path, "%s stands there twice", quoted(text))
+	}
+	return words
+}
+
+func (c *checker) arguments(path string, texts []string, allow bool) []argument {
+	var out []argument
+	for i, text := range texts {
+		arg, why := newArgument(text)
+		if why == "" && allow && (strings.HasPrefix(arg.word, "-*") || strings.HasPrefix(arg.word, "--*")) {
+			why = "would let every option pass: list them"
+		}
+		if why != "" {
+			c.fault(fmt.Sprintf("%s[%d]", path, i), "%s %s", quoted(text), why)
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+// The settings where the file says nothing.
+const (
+	defaultLength    = 500
+	defaultThreshold = 3
+)
+
+func (c *checker) policy(s settings) Policy {
+	p := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: defaultLength, HallucinationThreshold: defaultThreshold}
+	p.AllowShellOperators = s.Operators != nil && *s.Operators
+	p.DryRunMode = s.DryRun != nil && *s.DryRun
+	if s.EnvVars != nil {
+		p.AllowEnvVars = *s.EnvVars
+	}
+	for i, name := range p.AllowEnvVars {
+		if !variable(name) {
+			c.fault(fmt.Sprintf("policy.allow_env_vars[%d]", i), "%s is no name of a variable", quoted(name))
+		}
+	}
+	if s.MaxLength != nil {
+		p.MaxCommandLength = *s.MaxLength
+	}
+	if p.MaxCommandLength < 1 || p.MaxCommandLength > shell.MaxLine {
+		c.fault("policy.max_command_length", "it is 1 to %d bytes", shell.MaxLine)
+	}
+	if s.Threshold != nil {
+		p.HallucinationThreshold = *s.Threshold
+	}
+	if p.HallucinationThreshold < 1 {
+		c.fault("policy.hallucination_threshold", "it is at least 1")
+	}
+	return p
+}
+
+// variable reports whether a shell takes name for a variable.
+func variable(name string) bool {
+	for i, r := range name {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func control(r rune) bool { return r < ' ' || r == 0x7f }
+
+func quoted(text string) string { return visible.Line(fmt.Sprintf("%q", text)) }

@@ -1,0 +1,464 @@
+package whitelist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Validate looks at one command line, in the order length, operators,
+// whitelist, arguments. facts are what shell.Analyze says of it. nil: the line
+// may run, as Command gives it if it is one command.
+func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError {
+	_, f := l.look(line, facts, byArgv)
+	if f == nil {
+		return nil
+	}
+	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(nil)}
+}
+
+// Command is what a line runs without a shell: the words of its one command, a
+// custom name replaced by its binary, and the variables before it. Not ok: the
+// whitelist refuses the line, or it needs a shell.
+func (l *List) Command(line string, facts *shell.Facts) (argv, env []string, ok bool) {
+	r, f := l.look(line, facts, byArgv)
+	if f != nil || len(r.operators) > 0 {
+		return nil, nil, false
+	}
+	c := r.commands[0]
+	argv = slices.Clone(c.words)
+	if c.item.binary != "" {
+		argv[0] = c.item.binary
+	}
+	for _, a := range c.action.Assigns {
+		env = append(env, a.Name+"="+a.Value.Text)
+	}
+	return argv, env, true
+}
+
+// way is how a line is run.
+type way bool
+
+const (
+	byShell way = false // the first word is looked up on PATH
+	byArgv  way = true  // as Command gives it, so that a custom name is its binary
+)
+
+// fault is why a line is refused.
+type fault struct {
+	reason Reason
+	detail string
+	// What a look at the files may add to the detail: a word that should name a
+	// script or target of program, or a program that may not be there.
+	program, script string
+	near            []string // what the list has in its place
+	word            string   // what near is about
+}
+
+// reading is a line, sorted into its commands.
+type reading struct {
+	list      *List
+	way       way
+	operators []shell.Operator
+	facts     *shell.Facts
+	commands  []*command // the first is the line's own, others may be what it runs
+}
+
+// command is one simple command of a line, or one that another is told to run.
+type command struct {
+	action *shell.Action
+	index  int // of the action
+	words  []string
+	item   *item
+	spoken []bool // words that a phrase takes
+	end    int    // behind the phrase
+	inner  []bool // words that are those of an inner command
+}
+
+func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) {
+	if l == nil {
+		return nil, &fault{reason: NotWhitelisted, detail: "there is no whitelist"}
+	}
+	if max := l.policy.MaxCommandLength; len(line) > max {
+		return nil, &fault{reason: TooLong, detail: fmt.Sprintf("%d bytes, at most %d", len(line), max)}
+	}
+	r := &reading{list: l, way: by, facts: facts}
+	for _, step := range []func(string) *fault{r.operate, r.programs, r.arguments} {
+		if f := step(line); f != nil {
+			return nil, f
+		}
+	}
+	return r, nil
+}
+
+// operate refuses what needs a shell.
+func (r *reading) operate(line string) *fault {
+	if r.facts == nil || r.facts.Source != line {
+		return operators("the line was not read")
+	}
+	if r.facts.Failed != "" {
+		return operators("%s", r.facts.Failed)
+	}
+	ops, err := shell.Operators(line)
+	if err != nil {
+		return operators("%v", err)
+	}
+	r.operators = ops
+	for _, op := range ops {
+		if !r.list.policy.AllowShellOperators || !passes(op) {
+			return operators("%s at byte %d%s", op.Text, op.Pos+1, hints[op.Kind])
+		}
+	}
+	for i := range r.facts.Actions {
+		if f := r.action(i); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func operators(format string, args ...any) *fault {
+	return &fault{reason: ShellOperators, detail: fmt.Sprintf(format, args...)}
+}
+
+// hints say what an operator is, where the sign alone does not.
+var hints = map[shell.OperatorKind]string{
+	shell.Compound: ": loops, conditions, functions and declarations do not pass",
+	shell.Expands:  ": the shell would replace it; quote it, or write out what it stands for",
+	shell.Sets:     ": only NAME=text before a command passes",
+}
+
+// passes are the operators that allow_shell_operators lets through.
+func passes(op shell.Operator) bool {
+	return op.Kind == shell.Joins || op.Kind == shell.Redirects && (op.Free || strings.HasPrefix(op.Text, "<"))
+}
+
+// action refuses what is known only when the line runs, and collects commands.
+// What opaque spots of a program may hide is the list's own word: it names
+// node -e. Those of the line are nobody's.
+func (r *reading) action(i int) *fault {
+	a := &r.facts.Actions[i]
+	switch {
+	case a.Kind == shell.Opaque && a.Parent < 0 && a.Variable == "":
+		return operators("%s: %s", a.Reason, a.Rewrite)
+	case a.Kind == shell.Write && a.Redirect:
+		return operators("%s writes a file", a.Reason)
+	case a.Kind != shell.Command:
+		return nil
+	}
+	c := &command{action: a, index: i, words: make([]string, len(a.Words)), inner: make([]bool, len(a.Words))}
+	for k := range a.Words {
+		if !a.Words[k].Known() {
+			return operators("the word %s is known only when it runs", a.Words[k].Filled("…"))
+		}
+		c.words[k] = a.Words[k].Text
+	}
+	r.commands = append(r.commands, c)
+	return nil
+}
+
+// programs refuses commands that are not in the list.
+func (r *reading) programs(string) *fault {
+	if len(r.commands) == 0 {
+		return &fault{reason: NotWhitelisted, detail: "the line holds no command"}
+	}
+	if len(r.operators) == 0 && slices.ContainsFunc(r.commands[1:], func(c *command) bool { return c.action.Parent < 0 }) {
+		return operators("it runs several commands")
+	}
+	for _, c := range r.commands {
+		if r.covered(c) {
+			continue
+		}
+		if f := r.listed(c); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// covered reports whether a command's words are those of a phrase of the
+// command that runs it: "npx eslint" names eslint.
+func (r *reading) covered(c *command) bool {
+	outer := r.command(c.action.Parent)
+	if outer == nil || c.action.From < 0 {
+		return false
+	}
+	if c.action.From < outer.end {
+		c.item = nil
+		return true
+	}
+	for k := c.action.From; k < min(c.action.From+len(c.words), len(outer.words)); k++ {
+		outer.inner[k] = true
+	}
+	return false
+}
+
+// command returns the command of an action, nil if it is none.
+func (r *reading) command(index int) *command {
+	for _, c := range r.commands {
+		if c.index == index {
+			return c
+		}
+	}
+	return nil
+}
+
+func (r *reading) listed(c *command) *fault {
+	if c.item = r.find(c); c.item == nil {
+		return r.unlisted(c)
+	}
+	if f := c.denied(); f != nil {
+		return f
+	}
+	return c.phrase()
+}
+
+// find returns the entry for a command. A custom name stands for its binary,
+// which only counts where the runner puts it in place of the name: of the one
+// command that it runs without a shell.
+func (r *reading) find(c *command) *item {
+	name := c.words[0]
+	if e := r.list.binaries[name]; e != nil {
+		return e
+	}
+	e := r.list.items[name]
+	if e != nil && e.binary != "" && !(bool(r.way) && c.action.Parent < 0 && len(r.operators) == 0) {
+		return nil
+	}
+	return e
+}
+
+func (r *reading) unlisted(c *command) *fault {
+	name := c.words[0]
+	f := &fault{reason: NotWhitelisted, program: name, word: name, near: r.list.names}
+	f.detail = quoted(name) + " is not in the list"
+	if e := r.list.items[name]; e != nil {
+		f.detail, f.program, f.near = fmt.Sprintf("%s is listed as %s, but a shell would run what is on PATH: write %s", name, e.binary, e.binary), "", nil
+	}
+	if outer := r.command(c.action.Parent); outer != nil {
+		f.detail = outer.words[0] + " runs " + f.detail
+	}
+	return f
+}
+
+// arguments refuses variables and arguments that are not listed.
+func (r *reading) arguments(string) *fault {
+	for _, c := range r.commands {
+		if f := r.variables(c); f != nil {
+			return f
+		}
+		if c.item == nil {
+			continue
+		}
+		if f := r.words(c); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *reading) variables(c *command) *fault {
+	for _, a := range c.action.Assigns {
+		if !slices.Contains(r.list.policy.AllowEnvVars, a.Name) || !a.Value.Known() {
+			return &fault{reason: DangerousArgs, detail: fmt.Sprintf("the variable %s is not in allow_env_vars", a.Name), word: a.Name, near: r.list.policy.AllowEnvVars}
+		}
+	}
+	return nil
+}
+
+// words refuses arguments that the entry does not list. In a permissive list
+// they are like a command that is not listed: a person is asked.
+func (r *reading) words(c *command) *fault {
+	for i := 1; i < len(c.words); {
+		n := c.takes(i)
+		if n == 0 {
+			f := &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s is not in allow_args of %s", quoted(c.words[i]), c.item.name), word: c.words[i], near: c.item.options()}
+			if !r.list.strict {
+				f.reason = NotWhitelisted
+			}
+			if f.word == "" || f.word[0] != '-' {
+				f.detail += ", and words that are no options do not pass (allow_positionals)"
+			}
+			return f
+		}
+		i += n
+	}
+	return nil
+}
+
+// takes returns how many words from i on pass, 0 if that at i does not.
+func (c *command) takes(i int) int {
+	if c.spoken[i] || c.inner[i] {
+		return 1
+	}
+	end := i + 1
+	for end < len(c.words) && !c.spoken[end] && !c.inner[end] {
+		end++
+	}
+	if n := c.item.allows(c.words[i:end]); n > 0 {
+		return n
+	}
+	return count(c.positional(i) && c.passes())
+}
+
+// allows returns how many words the allow_args let pass, the most they can.
+func (e *item) allows(words []string) int {
+	n := 0
+	for i := range e.allow {
+		n = max(n, e.allow[i].allows(words))
+	}
+	return n
+}
+
+// options are the names in allow_args.
+func (e *item) options() []string {
+	var names []string
+	for i := range e.allow {
+		names = append(names, e.allow[i].word)
+	}
+	return names
+}
+
+// positional reports whether a word is no option in any reading.
+func (c *command) positional(i int) bool {
+	w := c.words[i]
+	if p := c.action.Program; p != nil {
+		if p.Style == shell.Bundle && i == 1 {
+			return false // letters without a dash
+		}
+		for o := range p.All {
+			if strings.HasPrefix(w, "+") && slices.Contains(o.Names, "+") {
+				return false
+			}
+		}
+	}
+	return w == "-" || !strings.HasPrefix(w, "-")
+}
+
+// operands are the phrases behind which words that are no options pass where
+// the file does not say: those of the shipped list, which only look at what
+// they name, or run the code that they are given in any case.
+var operands = map[string][]string{
+	"git":  {"status", "diff", "log", "show", "rev-parse"},
+	"node": {"-e", "--eval", "--check"},
+}
+
+// passes reports whether words that are no options pass.
+func (c *command) passes() bool {
+	if p := c.item.positionals; p != nil {
+		return *p
+	}
+	var phrase []string
+	for i, spoken := range c.spoken {
+		if spoken {
+			phrase = append(phrase, c.words[i])
+		}
+	}
+	return slices.Contains(operands[c.item.name], strings.Join(phrase, " "))
+}
+
+// denied refuses words that deny_args names, wherever they stand.
+func (c *command) denied() *fault {
+	p := c.action.Program
+	clusters := p == nil || p.Style != shell.Dash && p.Style != shell.Joined
+	for i := 1; i < len(c.words); i++ {
+		for k := range c.item.deny {
+			if d := &c.item.deny[k]; d.denies(c.words[i:], clusters, c.item.lists) {
+				return &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s is denied by %s in deny_args of %s", quoted(c.words[i]), d, c.item.name)}
+			}
+		}
+	}
+	return nil
+}
+
+// lists reports whether an option has an entry of its own in allow_args.
+func (e *item) lists(option string) bool {
+	return slices.ContainsFunc(e.allow, func(a argument) bool { return a.word == option })
+}
+
+// phrase finds the longest phrase that the command begins with, behind options.
+func (c *command) phrase() *fault {
+	c.spoken, c.end = make([]bool, len(c.words)), 1
+	if c.item.phrases == nil {
+		return nil
+	}
+	skip := c.skips()
+	for _, p := range c.item.phrases {
+		if spoken, end := match(p, c.words, skip); end > 0 {
+			c.spoken, c.end = spoken, end
+			return nil
+		}
+	}
+	return c.noPhrase(skip)
+}
+
+// match compares a phrase word by word. skip says how many words an option
+// takes that begins there.
+func match(phrase, words []string, skip []int) (spoken []bool, end int) {
+	spoken = make([]bool, len(words))
+	i := 1
+	for _, want := range phrase {
+		for i < len(words) && words[i] != want && skip[i] > 0 {
+			i += skip[i]
+		}
+		if i >= len(words) || words[i] != want {
+			return nil, 0
+		}
+		spoken[i] = true
+		i++
+	}
+	return spoken, i
+}
+
+// skips returns for each word how many words it takes as an option, 0 if it is
+// none. The catalogue knows the values of options; of those that it does not
+// list, the list does.
+func (c *command) skips() []int {
+	n := make([]int, len(c.words))
+	for i, w := range c.words {
+		if i > 0 && len(w) > 1 && w[0] == '-' && w != "--" {
+			n[i] = max(1, c.item.allows(c.words[i:]))
+		}
+	}
+	if c.action.Program == nil {
+		return n
+	}
+	for _, a := range c.action.Program.Scan(c.action.Words).Args {
+		switch a.Kind {
+		case shell.ArgOption:
+			n[a.Word] = 1 + max(0, a.ValueAt-a.Word)
+		case shell.ArgOperand, shell.ArgSubcommand, shell.ArgDashes:
+			n[a.Word] = 0
+		}
+	}
+	return n
+}
+
+// noPhrase says what a command names in place of a phrase of the list.
+func (c *command) noPhrase(skip []int) *fault {
+	var said []string
+	for i := 1; i < len(c.words); i += max(1, skip[i]) {
+		if skip[i] == 0 {
+			said = append(said, c.words[i])
+		}
+	}
+	f := &fault{reason: NotWhitelisted, program: c.item.name}
+	for _, p := range c.item.phrases {
+		f.near = append(f.near, strings.Join(p, " "))
+	}
+	longest := len(c.item.phrases[0])
+	f.word = strings.Join(said[:min(longest, len(said))], " ")
+	f.script = script(c.item.name, said)
+	f.detail = quoted(strings.TrimSpace(c.item.name+" "+f.word)) + " is not in the list"
+	if f.word == "" {
+		f.detail += " without a subcommand"
+	}
+	return f
+}
+
+// String is the entry as the file has it.
+func (a *argument) String() string {
+	return quoted(strings.TrimSpace(a.word + " " + a.value))
+}
