@@ -338,6 +338,7 @@ var mayName = map[string]string{
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
 	"policy/lint_shape.go":         "lint tries what a rule would do, for people to read",
 	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",
+	"whitelist/ceiling.go":         "what a list has against a line, for the evaluator",
 	"whitelist/tracker.go":         "what was allowed after all is not counted",
 	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",
 }
