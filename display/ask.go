@@ -136,6 +136,11 @@ const (
 // New makes an Ask. It never fails: what cannot be read is shown as it came.
 func New(s Source) *Ask {
 	use, d := &s.Request.Use, &s.Request.Decision
+	if s.File != nil {
+		file := *s.File
+		file.Problem = visible.Line(file.Problem) // it names the file as the agent does
+		s.File = &file
+	}
 	b := &builder{Source: s, whole: true}
 	a := &Ask{
 		ID: visible.Line(s.ID), Digest: visible.Line(s.Digest),
