@@ -197,6 +197,7 @@ func (r *Rung) shown() Rung {
 type builder struct {
 	Source
 	whole bool
+	work  int // how many bytes of files were gone through
 }
 
 // name is a short text on one line.

@@ -3,6 +3,7 @@ package display
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -75,20 +76,40 @@ func optional(values map[string]json.RawMessage, name string, target any) bool {
 	return !ok || json.Unmarshal(value, target) == nil
 }
 
+// only reports whether there are no other fields.
+func only(values map[string]json.RawMessage, names ...string) bool {
+	for name := range values {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
+}
+
 // exact reports whether a value is a string that, decoded, says what its JSON
 // says.
 func exact(value json.RawMessage) bool {
 	return isString(value) && !strings.ContainsRune(fieldText(value), '\uFFFD')
 }
 
+// maxWork is how many bytes of files are gone through for one ask, and how much
+// an edit may add to one: the agent says how many edits there are.
+const maxWork = 32 << 20
+
 // replace is the block of one replacement in text, and the text after it; not
 // ok is a replacement that would fail.
 func (b *builder) replace(title string, r replacement, text string) (block Block, after string, ok bool) {
-	n := strings.Count(text, r.Old)
-	problem := ""
+	n, problem := 0, ""
+	if b.work += 2*len(text) + len(r.New); b.work <= maxWork {
+		n = strings.Count(text, r.Old)
+	}
 	switch {
 	case b.File.Problem != "":
 		problem = "the file cannot be shown: " + b.File.Problem
+	case b.work > maxWork:
+		problem = "more edits than can be followed: where in the file this one goes is not shown"
+	case (len(r.New)-len(r.Old))*n > maxWork:
+		problem = fmt.Sprintf("old_string is in the file %d times: what becomes of it is too large to be shown", n)
 	case r.Old == "" && (!b.File.Exists || text == ""):
 		return b.diff(title, b.newFile(), "", r.New), r.New, true
 	case !b.File.Exists:
@@ -156,7 +177,7 @@ func (b *builder) multi(values map[string]json.RawMessage) ([]Block, []string) {
 	for i, value := range raw {
 		fields, _ := object(value)
 		var r replacement
-		if !all(fields, "old_string", &r.Old, "new_string", &r.New) || !optional(fields, "replace_all", &r.All) || len(fields) > 3 {
+		if !all(fields, "old_string", &r.Old, "new_string", &r.New) || !optional(fields, "replace_all", &r.All) || !only(fields, "old_string", "new_string", "replace_all") {
 			return nil, nil // shown as it came
 		}
 		block, after, ok := b.replace(fmt.Sprintf("edit %d of %d", i+1, len(raw)), r, text)

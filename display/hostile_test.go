@@ -2,6 +2,7 @@ package display
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,5 +46,82 @@ func TestProblemIsVisible(t *testing.T) {
 		if text := whole(t, s); strings.ContainsAny(text, "\x1b\u202e\r") || strings.Contains(text, "\n  [o] once") || !strings.Contains(text, "<U+001B>") {
 			t.Errorf("%s:\n%q", tool, text)
 		}
+	}
+}
+
+// All that stands in an edit is shown, also what no tool is known to read.
+func TestEveryMemberOfAnEdit(t *testing.T) {
+	for _, edits := range []string{
+		`[{"old_string":"a","new_string":"b","insert":"hidden"}]`,
+		`[{"old_string":"a","new_string":"b","replace_all":true,"insert":"hidden"}]`,
+		`[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c","New_string":"hidden"}]`,
+	} {
+		use := edit("MultiEdit", nil)
+		use.Input = json.RawMessage(`{"file_path":"/home/dev/proj/x","edits":` + edits + `}`)
+		s := decided(t, house, use)
+		s.File = &File{Exists: true, Text: "a\n"}
+		if text := whole(t, s); !strings.Contains(text, "hidden") {
+			t.Errorf("%s:\n%s", edits, text)
+		}
+	}
+}
+
+// An edit whose result nobody could hold is shown as it came, not made.
+func TestEditsThatGrow(t *testing.T) {
+	grow := map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 64), "replace_all": true}
+	var steps []any
+	for range 12 {
+		steps = append(steps, grow)
+	}
+	for tool, input := range map[string]map[string]any{
+		"MultiEdit": {"file_path": "x", "edits": steps},
+		"Edit":      {"file_path": "x", "old_string": "a", "new_string": strings.Repeat("b", 1<<20), "replace_all": true},
+	} {
+		s := decided(t, house, edit(tool, input))
+		s.File = &File{Exists: true, Text: strings.Repeat("a", 4<<10)}
+		if text := whole(t, s); !strings.Contains(text, "too large to be shown") && !strings.Contains(text, "more edits than can be followed") {
+			t.Errorf("%s: %.2000s", tool, text)
+		}
+	}
+}
+
+// The agent decides how much there is to show; how much work that is, it does
+// not.
+func TestManyEdits(t *testing.T) {
+	file := numbered(100_000)
+	var steps []any
+	for i := range 20_000 {
+		old, now := "line 1\n", "line one\n"
+		if i%2 == 1 {
+			old, now = now, old
+		}
+		steps = append(steps, map[string]any{"old_string": old, "new_string": now})
+	}
+	s := decided(t, house, edit("MultiEdit", map[string]any{"file_path": "x", "edits": steps}))
+	s.File = &File{Exists: true, Text: file}
+	a := New(s)
+	if text := a.Text(TextOptions{}); len(text) > 1<<20 || a.Whole {
+		t.Errorf("%d bytes are shown, whole %v", len(text), a.Whole)
+	}
+	s.All = true
+	if text := New(s).Text(TextOptions{}); !strings.Contains(text, "edit 20000 of 20000") {
+		t.Error("not all edits are shown where all is asked for")
+	}
+}
+
+// Members that no tool reads do not push what counts out of sight.
+func TestManyMembers(t *testing.T) {
+	input := map[string]any{"command": "npm install"}
+	for i := range 20_000 {
+		input[fmt.Sprintf("note%05d", i)] = "nothing"
+	}
+	s := decided(t, house, edit("Bash", input))
+	a := New(s)
+	if text := a.Text(TextOptions{}); strings.Count(text, "\n") > 200 || a.Whole || !strings.Contains(text, "command: npm install") || !strings.Contains(text, "more") {
+		t.Errorf("%d lines, whole %v", strings.Count(text, "\n"), a.Whole)
+	}
+	s.All = true
+	if a = New(s); !a.Whole || !strings.Contains(a.Text(TextOptions{}), "note19999") {
+		t.Error("not all members are shown where all is asked for")
 	}
 }

@@ -24,7 +24,7 @@ func (b *builder) blocks(actions []Action) []Block {
 		return []Block{b.text("input", string(input), nil)}
 	}
 	changes, told := b.changes(values)
-	var out []Block
+	var out []Block // of the fields
 	for _, name := range sorted(values) {
 		switch {
 		case slices.Contains(told, name):
@@ -34,7 +34,36 @@ func (b *builder) blocks(actions []Action) []Block {
 			out = append(out, b.field(name, values[name]))
 		}
 	}
-	return append(out, changes...)
+	return append(b.few(out), b.few(changes)...)
+}
+
+// maxBlocks is how many fields, and how many edits, are shown.
+const maxBlocks = 24
+
+// few cuts a long list of blocks.
+func (b *builder) few(all []Block) []Block {
+	if b.All || len(all) <= maxBlocks {
+		return all
+	}
+	b.whole = false
+	gone := Line{Sign: "…"}
+	for _, block := range all[maxBlocks:] {
+		gone.Count += len(block.Lines)
+		for i := range block.Lines {
+			gone.Bytes += block.Lines[i].size()
+		}
+	}
+	title := thousands(len(all)-maxBlocks) + " more"
+	return append(all[:maxBlocks:maxBlocks], Block{Title: title, Lines: []Line{gone}})
+}
+
+// size is how many bytes of text a line is about.
+func (l *Line) size() int {
+	n := l.Bytes
+	for _, s := range l.Segments {
+		n += len(s.Text)
+	}
+	return n
 }
 
 // field is the block of one field. A string that would pass for another kind
