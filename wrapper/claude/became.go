@@ -47,12 +47,9 @@ func exitCode(text string) *int {
 }
 
 // turnAway records the denial of a tool use that was not decided, and tells the
-// CLI why. What cannot be told apart from others cannot be recorded as one.
+// CLI why. What cannot be read is recorded as far as it can.
 func (r *run) turnAway(id string, c *canUseTool, why string) error {
-	if c.ID == "" || c.Tool == "" {
-		return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
-	}
-	known := r.book.get(c.ID)
-	r.recordDenial(c.ID, &entry{tool: c.Tool, input: c.Input, agent: c.Agent, dir: known.dir}, errors.New(why))
+	e := &entry{tool: c.Tool, input: c.Input, agent: c.Agent, dir: r.book.get(c.ID).dir}
+	r.recordDenial(c.ID, e, errors.New(why))
 	return r.speaker.say(answering(id, denial{Behavior: "deny", Message: why}))
 }

@@ -47,9 +47,11 @@ func (r *run) request(q *request) error {
 	switch {
 	case q.can != nil && q.Broken != "":
 		r.book.get(q.can.ID).refuse()
-		return r.speaker.say(answering(q.ID, denial{Behavior: "deny", Message: "agent-wrapper cannot read this tool use: " + q.Broken}))
+		return r.turnAway(q.ID, q.can, unreadable+q.Broken)
 	case q.hook != nil && q.Broken != "":
-		return r.speaker.say(answering(q.ID, hookDenies("agent-wrapper cannot read this tool use: "+q.Broken)))
+		in := &q.hook.Input
+		r.recordDenial(in.ID, &entry{tool: in.Tool, input: in.Input, agent: in.Agent, dir: in.Dir}, errors.New(unreadable+q.Broken))
+		return r.speaker.say(answering(q.ID, hookDenies(unreadable+q.Broken)))
 	case q.can != nil:
 		return r.canUseTool(q.ID, q.can)
 	case q.hook != nil:
@@ -57,6 +59,9 @@ func (r *run) request(q *request) error {
 	}
 	return r.speaker.say(refusing(q.ID, "agent-wrapper does not do this"))
 }
+
+// unreadable begins the denial of a tool use that cannot be read.
+const unreadable = "agent-wrapper cannot read this tool use: "
 
 // hook notes the directory of a tool use and lets the CLI ask about it; a
 // paused agent is denied at once.

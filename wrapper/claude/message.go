@@ -224,12 +224,22 @@ func (r *request) read(body []byte) error {
 	switch r.Kind {
 	case "can_use_tool":
 		r.can = &canUseTool{}
-		return read(body, r.can)
+		return readOrGuess(body, r.can)
 	case "hook_callback":
 		r.hook = &hookCallback{}
-		return read(body, r.hook)
+		return readOrGuess(body, r.hook)
 	}
 	return nil
+}
+
+// readOrGuess is read; with an error v holds what might be meant, which is good
+// for the record of a denial and for nothing else.
+func readOrGuess(body []byte, v any) error {
+	err := read(body, v)
+	if err != nil {
+		_ = json.Unmarshal(body, v) // what it can
+	}
+	return err
 }
 
 func (m *message) readResponse(line []byte) error {

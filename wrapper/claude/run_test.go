@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -418,33 +419,41 @@ func TestUnsound(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a request that cannot be read is denied by name, and the
-// Decider is not asked about it.
+// TestUnreadable: a request that cannot be read is denied by name. The Decider
+// hears of it only when all is said, for the record; of what is no tool use of
+// ours it does not.
 func TestUnreadable(t *testing.T) {
-	never := decider(func(_ context.Context, use permission.ToolUse) (permission.Result, error) {
-		t.Errorf("asked about %s %s", use.ID, use.Input)
-		return allow(use)
-	})
 	can := func(fields string) string {
 		return `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool",` + fields + `}}`
 	}
-	cases := map[string]string{
-		"twin of a field":      can(`"tool_name":"Bash","Tool_Name":"Read","input":{},"tool_use_id":"u1"`),
-		"no id":                can(`"tool_name":"Bash","input":{}`),
-		"no tool":              can(`"input":{},"tool_use_id":"u1"`),
-		"tool is no text":      can(`"tool_name":1,"input":{},"tool_use_id":"u1"`),
-		"half a character":     can(`"tool_name":"Bash","input":{"command":"\ud83d"},"tool_use_id":"u1"`),
-		"half a hook":          `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"` + hookID + `","input":{"hook_event_name":1}}}`,
-		"another hook":         `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"h9","input":{"hook_event_name":"PreToolUse","tool_use_id":"u1"}}}`,
-		"another event":        `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"` + hookID + `","input":{"hook_event_name":"PermissionRequest","tool_use_id":"u1"}}}`,
-		"a request of its own": `{"type":"control_request","request_id":"r1","request":{"subtype":"mcp_message","message":{}}}`,
+	hook := func(id, input string) string {
+		return `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"` + id + `","input":{` + input + `}}}`
 	}
-	for name, line := range cases {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, line, recorded string }{
+		{"twin of a field", can(`"tool_name":"Bash","Tool_Name":"Read","input":{},"tool_use_id":"u1"`), "u1 Read {}"},
+		{"no id", can(`"tool_name":"Bash","input":{}`), " Bash {}"},
+		{"no tool", can(`"input":{},"tool_use_id":"u1"`), "u1  {}"},
+		{"tool is no text", can(`"tool_name":1,"input":{},"tool_use_id":"u1"`), "u1  {}"},
+		{"half a character", can(`"tool_name":"Bash","input":{"command":"\ud83d"},"tool_use_id":"u1"`), `u1 Bash {"command":"\ufffd"}`},
+		{"half a hook", hook(hookID, `"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"a"},"cwd":1`), `u1 Bash {"command":"a"}`},
+		{"a hook of no event", hook(hookID, `"hook_event_name":1`), "  "},
+		{"another hook", hook("h9", `"hook_event_name":"PreToolUse","tool_use_id":"u1"`), ""},
+		{"another event", hook(hookID, `"hook_event_name":"PermissionRequest","tool_use_id":"u1"`), ""},
+		{"a request of its own", `{"type":"control_request","request_id":"r1","request":{"subtype":"mcp_message","message":{}}}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, _, err := play(t, never, func(f *fake) {
+				recorded := ""
+				told := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
+					if ctx.Err() == nil || context.Cause(ctx).Error() == "" {
+						t.Errorf("asked about %s %s", use.ID, use.Input)
+					}
+					recorded += fmt.Sprintf("%s %s %s", use.ID, use.Tool, use.Input)
+					return allow(use)
+				})
+				_, _, err := play(t, told, func(f *fake) {
 					f.ready()
-					f.say(line)
+					f.say(tt.line)
 					m := f.hear()
 					got := m["response"].(object)
 					denied := got["subtype"] == "error" || reply(m)["behavior"] == "deny" || hookDecision(m) == "deny"
@@ -453,8 +462,8 @@ func TestUnreadable(t *testing.T) {
 					}
 					f.ends()
 				})
-				if err != nil {
-					t.Error(err)
+				if err != nil || recorded != tt.recorded {
+					t.Errorf("%v, recorded %q, want %q", err, recorded, tt.recorded)
 				}
 			})
 		})
