@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
-	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -65,7 +63,7 @@ func (a *app) checkOne(rules *policyFlags, args []string, output string, exitCod
 	for _, w := range c.warnings {
 		fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(w))
 	}
-	d := permission.Evaluate(c.policy, c.session, use, workspace.Env{Place: c.place}, nil)
+	d := c.evaluator().Explain(*use, nil)
 	if form.json {
 		err = writeJSON(a.out, policy.Answer{
 			Behavior: d.Behavior.String(), Layer: d.Layer.String(), Rule: d.Rule,

@@ -69,7 +69,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	}
 	events.note(policyText(c.spec))
 	options := &claude.Options{Prompt: "show what you can do", Start: script.Start(c.place.Workspace)}
-	outcome, err := c.run(ctx, options, record, events, a.demoPerson(noInput, events, screen, c))
+	outcome, err := c.run(ctx, options, record, nil, events, a.demoPerson(noInput, events, screen, c))
 	if err == nil {
 		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
 		err = events.failed()

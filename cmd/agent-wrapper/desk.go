@@ -16,7 +16,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // approver is the person at the terminal, or nil if there is none.
@@ -48,11 +47,11 @@ func interrupt() {
 
 // desk is what questions under a policy need.
 func (c *compiled) desk() desk {
-	env := workspace.Env{Place: c.place}
+	decider := c.evaluator()
 	return desk{
 		explain: func(use permission.ToolUse) string {
 			var trace permission.Trace
-			permission.Evaluate(c.policy, c.session, &use, env, &trace)
+			decider.Explain(use, &trace)
 			var out strings.Builder
 			explain(&out, c, &use, &trace)
 			return out.String()

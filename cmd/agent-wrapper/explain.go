@@ -11,7 +11,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -29,7 +28,7 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			var trace permission.Trace
-			d := permission.Evaluate(c.policy, c.session, use, workspace.Env{Place: c.place}, &trace)
+			d := c.evaluator().Explain(*use, &trace)
 			explain(a.out, c, use, &trace)
 			return decisionCode(d, exitCode)
 		},

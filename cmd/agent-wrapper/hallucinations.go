@@ -12,13 +12,16 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
+// journalDir is where the journal lies, in the state directory.
+const journalDir = "hallucinations"
+
 // journal is this user's journal of hallucinated commands.
 func journal() (*whitelist.Journal, error) {
 	dir, err := stateDir()
 	if err != nil {
 		return nil, err
 	}
-	return whitelist.NewJournal(filepath.Join(dir, "hallucinations", "journal.jsonl")), nil
+	return whitelist.NewJournal(filepath.Join(dir, journalDir, "journal.jsonl")), nil
 }
 
 // planID names a plan in the journal: the absolute path of its file, or of the

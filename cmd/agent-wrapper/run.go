@@ -13,7 +13,6 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
-	"github.com/agent-wrapper/agent-wrapper/workspace"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
 
@@ -25,6 +24,7 @@ type runFlags struct {
 	mcp, dirs                      []string
 	output, log                    string
 	audit                          auditFlags
+	guard                          guardFlags
 	noInput, bypass, managed       bool
 }
 
@@ -58,6 +58,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&f.output, "output", "", "form of the event stream: `text|jsonl` (default: text on a terminal, else jsonl)")
 	flags.StringVar(&f.log, "log", "", "`file` that gets every line of the agent protocol, secrets masked")
 	f.audit.add(flags)
+	f.guard.add(flags)
 	return cmd
 }
 
@@ -95,7 +96,11 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	}
 	d := c.desk()
 	d.keep = f.keeper(c)
-	outcome, err := c.run(ctx, options, record, events, a.approver(f.noInput, events, screen, d))
+	g, err := c.guard(f.guard, record, events.warn)
+	if err != nil {
+		return err
+	}
+	outcome, err := c.run(ctx, options, record, g, events, a.approver(f.noInput, events, screen, d))
 	if err == nil {
 		err = events.failed()
 	}
@@ -106,9 +111,9 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	return runEnd(outcome, err)
 }
 
-// run runs an agent under the policy; every decision is recorded. person may
-// be nil.
-func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events *stream, person permission.Approver) (claude.Outcome, error) {
+// run runs an agent under the policy; every decision is recorded. g, which
+// counts made-up commands, and person may be nil.
+func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, g *guard, events *stream, person permission.Approver) (claude.Outcome, error) {
 	c.policy.Guarded = append(c.policy.Guarded, r.files...)
 	events.base = c.place.Workspace
 	for _, w := range c.warnings {
@@ -118,10 +123,13 @@ func (c *compiled) run(ctx context.Context, o *claude.Options, r *record, events
 	o.Disallowed = texts(c.spec.Deny)
 	o.Events, o.Paused = events.event, c.session.Paused
 	o.Outcome = r.outcome
-	o.Decider = &permission.Evaluator{
-		Policy: c.policy, Session: c.session, Env: workspace.Env{Place: c.place}, Recorder: r,
-		Approver: claude.Announce(events.event, person),
+	v := c.evaluator()
+	v.Recorder, v.Approver = r, claude.Announce(events.event, person)
+	if g != nil {
+		defer g.close()
+		v.Recorder, v.Pauser = g.recorder(c.rehearses()), g
 	}
+	o.Decider = v
 	return claude.Run(ctx, *o)
 }
 

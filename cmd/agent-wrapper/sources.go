@@ -9,6 +9,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 // managedDir is where the administrator of a machine keeps a policy. A test
@@ -36,6 +37,8 @@ type compiled struct {
 	policy   *permission.Policy
 	session  *permission.Session
 	warnings []string
+	lists    []*whitelist.List   // the whitelists that bind
+	ceiling  permission.Ceilings // made of them
 }
 
 // compile makes the policy of all sources ready for use.
@@ -70,6 +73,7 @@ func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warn
 		}
 	}
 	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
+	c.bindWhitelists(!p.isolated)
 	return c, nil
 }
 
@@ -134,8 +138,9 @@ func (p *policyFlags) files(place patterns.Place) []string {
 		files = append(files, f.Path)
 	}
 	if dir, err := stateDir(); err == nil {
-		files = append(files, filepath.Join(dir, policy.TrustFile))
+		files = append(files, filepath.Join(dir, policy.TrustFile), filepath.Join(dir, journalDir))
 	}
+	files = append(files, filepath.Join(place.Workspace, whitelist.FileName), filepath.Join(place.Workspace, whitelist.LogFile))
 	for _, path := range []string{p.file, p.chat} {
 		if path != "" {
 			files = append(files, absolute(path))

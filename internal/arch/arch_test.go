@@ -340,6 +340,7 @@ var mayName = map[string]string{
 	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",
 	"whitelist/ceiling.go":         "what a list has against a line, for the evaluator",
 	"whitelist/tracker.go":         "what was allowed after all is not counted",
+	"whitelist/unusable.go":        "a whitelist only takes away",
 	"workspace/env.go":             "Below looks whether a rule covers a path, for permission",
 }
 
