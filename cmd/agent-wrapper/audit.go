@@ -57,7 +57,11 @@ func openRecord(path string, o audit.Options) (*record, error) {
 	if head == "" {
 		head = path + ".head"
 	}
-	return &record{log, []string{absolute(path), absolute(head)}}, nil
+	var files []string
+	for _, name := range []string{path, head, head + ".lock", head + ".new"} {
+		files = append(files, absolute(name))
+	}
+	return &record{log, files}, nil
 }
 
 // outcome records what became of a tool use that was allowed.

@@ -131,14 +131,15 @@ func readTrust() (*policy.Trust, []string) {
 	return trust, nil
 }
 
-// files are the files that say what the agent may do, there or not, absolute.
+// files are the files that say what the agent may do, and where all that this
+// program keeps lies, there or not, absolute.
 func (p *policyFlags) files(place patterns.Place) []string {
 	var files []string
 	for _, f := range (policy.Dirs{Managed: managedDir, User: configDir(), Workspace: place.Workspace}).Files() {
 		files = append(files, f.Path)
 	}
 	if dir, err := stateDir(); err == nil {
-		files = append(files, filepath.Join(dir, policy.TrustFile), filepath.Join(dir, journalDir))
+		files = append(files, dir) // what is trusted, the record, the journal
 	}
 	files = append(files, filepath.Join(place.Workspace, whitelist.FileName), filepath.Join(place.Workspace, whitelist.LogFile))
 	for _, path := range []string{p.file, p.chat} {
