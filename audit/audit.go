@@ -36,7 +36,8 @@
 //	session   of the agent; agent: the subagent; use: the agent's id of the
 //	          tool use; tool; dir: the directory that the agent's shell was in
 //	input     what the agent sent, without blanks between its parts; as a
-//	          string if it is no JSON. Secrets are masked (package mask)
+//	          string if it is no JSON. Secrets are masked (package mask), and
+//	          characters that do not show stand as escapes, as in all texts
 //	masked    how many were, in the whole record
 //	cut       the length of input, updated or a text that was too long; then
 //	          only its beginning stands here, as a string

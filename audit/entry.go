@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
@@ -76,7 +78,29 @@ func (e *Entry) line() ([]byte, error) {
 	if err := enc.Encode(e); err != nil {
 		return nil, err
 	}
-	return line.Bytes(), nil
+	return plain(line.Bytes()), nil
+}
+
+// plain is a JSON text in which no character is one that a screen would obey,
+// hide or turn round: those stand as escapes.
+func plain(text []byte) []byte {
+	odd := func(r rune) bool { return r >= 0x7f && r != utf8.RuneError && !unicode.IsPrint(r) }
+	if bytes.IndexFunc(text, odd) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch {
+		case !odd(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // decision is the record of a decision, without its place in the chain.
@@ -130,7 +154,7 @@ func start(text string) string {
 func (e *Entry) masked(input json.RawMessage, m *liner) json.RawMessage {
 	out, n := mask.JSON(asJSON(input), m.mask)
 	e.Masked += n
-	return out
+	return plain(out)
 }
 
 // keep is an input as it stands in the record, and the digest of the whole.

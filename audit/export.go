@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
 
 // columns are those of the CSV, in order.
@@ -74,7 +76,7 @@ func NewCSV(w io.Writer) (*CSV, error) {
 func (c *CSV) Write(e *Entry) error {
 	row := make([]string, len(columns))
 	for i, col := range columns {
-		row[i] = harmless(col.of(e))
+		row[i] = harmless(visible.Text(col.of(e)))
 	}
 	return c.out.Write(row)
 }

@@ -2,20 +2,23 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
-
-	"pgregory.net/rapid"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"pgregory.net/rapid"
 )
 
 // bare are simple commands with a secret, ¤, that no quotes protect.
@@ -245,6 +248,48 @@ func TestNamedDeed(t *testing.T) {
 		e := decision(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}})
 		if !slices.Contains(e.Actions, want) {
 			t.Errorf("%q: %q, want %q", line, e.Actions, want)
+		}
+	}
+}
+
+// A line of the record shows what it is on any screen: what a terminal would
+// obey, hide or turn round stands there as an escape, and reads as it was.
+func TestLineIsPlain(t *testing.T) {
+	odd := "a\u009b2J\u007f\u202e\u200b\u2028\ufeff\U000e0041é日\u0301"
+	input, err := json.Marshal(map[string]string{"command": "echo '" + odd + "'", odd: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := permission.Record{Use: permission.ToolUse{Tool: "Bash" + odd, Input: input, Dir: "/" + odd, Session: odd, ID: odd}}
+	r.Result.Reason, r.Result.UpdatedInput = odd, input
+	e := decision(r)
+	line, err := e.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range string(line[:len(line)-1]) {
+		if !unicode.IsPrint(c) {
+			t.Errorf("%U stands in %s", c, line)
+		}
+	}
+	if !strings.Contains(string(line), "é日\u0301") {
+		t.Errorf("letters are escaped: %s", line)
+	}
+	back, err := readEntry(line)
+	if err != nil || back.Reason != odd || back.Session != odd || inputText("Bash", back.Input) != "echo '"+odd+"'" {
+		t.Errorf("%v: %+v", err, back)
+	}
+	if sum := sha256.Sum256(back.Input); back.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
+		t.Error("the digest is not that of the input as it stands there")
+	}
+	var table strings.Builder
+	c, err := NewCSV(&table)
+	if err == nil {
+		err = errors.Join(c.Write(back), c.Flush())
+	}
+	for _, c := range table.String() {
+		if !unicode.IsPrint(c) && c != '\n' && c != '\t' {
+			t.Errorf("%U stands in the table, %v", c, err)
 		}
 	}
 }
