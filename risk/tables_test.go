@@ -1,31 +1,32 @@
 package risk
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// A name that stood twice could have two classes.
-func TestTablesAreSortedWithoutTwins(t *testing.T) {
-	for name, table := range map[string][]program{"defaults": defaults, "terminal": terminal} {
-		for i := 1; i < len(table); i++ {
-			if table[i-1].name >= table[i].name {
-				t.Errorf("%s: %q does not stand before %q", name, table[i-1].name, table[i].name)
-			}
-		}
+var unixTables = map[string][]program{"defaults": defaults, "terminal": terminal}
+
+func TestTables(t *testing.T) {
+	for name, table := range unixTables {
+		checkTable(t, name, table)
 	}
 }
 
-func TestRowsAreWellFormed(t *testing.T) {
-	for _, p := range slices.Concat(defaults, terminal) {
+// checkTable: a name that stood twice could have two classes.
+func checkTable(t *testing.T, name string, table []program) {
+	t.Helper()
+	for i, p := range table {
+		if i > 0 && table[i-1].name >= p.name {
+			t.Errorf("%s: %q does not stand before %q", name, table[i-1].name, p.name)
+		}
 		if p.name == "" || strings.ContainsAny(p.name, "/ ") {
-			t.Errorf("%q is no program name", p.name)
+			t.Errorf("%s: %q is no program name", name, p.name)
 		}
 		if len(p.rows) == 0 {
-			t.Errorf("%s has no row", p.name)
+			t.Errorf("%s: %s has no row", name, p.name)
 			continue
 		}
 		if last := p.rows[len(p.rows)-1]; last.subs != "" || last.with != "" {
@@ -47,7 +48,7 @@ func checkWants(t *testing.T, name, with string) {
 		case want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] > '0' && want[1] <= '9':
 		default:
 			for spelling := range strings.SplitSeq(want, "|") {
-				if !strings.HasPrefix(spelling, "-") {
+				if spelling == "" || spelling[0] != '-' && spelling[0] != '/' {
 					t.Errorf("%s: %q asks for no option, count or form", name, want)
 				}
 			}
@@ -58,10 +59,10 @@ func checkWants(t *testing.T, name, with string) {
 // Every path of every row is the one that find chooses for some command, so
 // no row stands behind another that takes its place.
 func TestEveryRowIsReached(t *testing.T) {
-	for name, table := range map[string][]program{"defaults": defaults, "terminal": terminal} {
+	for name, table := range unixTables {
 		for _, p := range table {
 			for i := range p.rows {
-				for _, path := range append(strings.Fields(p.rows[i].subs), "")[:max(1, len(strings.Fields(p.rows[i].subs)))] {
+				for _, path := range paths(&p.rows[i]) {
 					words := example(p.name, path, p.rows[i].with)
 					a := shell.Action{Kind: shell.Command, Words: words}
 					u := new(room).read(&a, p.name)
@@ -72,6 +73,14 @@ func TestEveryRowIsReached(t *testing.T) {
 			}
 		}
 	}
+}
+
+// paths are the subcommand paths of a row, "" for one without.
+func paths(r *row) []string {
+	if r.subs == "" {
+		return []string{""}
+	}
+	return strings.Fields(r.subs)
 }
 
 // example builds a command that has what a row asks for.
@@ -162,7 +171,7 @@ func TestClassNamesAndTiers(t *testing.T) {
 
 // TestPathsBlanks: paths are cut at single blanks only.
 func TestPathsBlanks(t *testing.T) {
-	for _, table := range [][]program{defaults, terminal} {
+	for _, table := range [][]program{defaults, terminal, windowsPrograms, cmdBuiltins, cmdlets} {
 		for _, p := range table {
 			for _, r := range p.rows {
 				if strings.ContainsAny(r.subs, "\t\n\r\v\f") {

@@ -1,0 +1,429 @@
+package risk
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// WindowsShell is a shell of Windows.
+type WindowsShell uint8
+
+// The shells; the zero value is invalid and read like PowerShell.
+const (
+	Cmd WindowsShell = iota + 1
+	PowerShell
+)
+
+// Windows reports on a command line of a Windows shell. Only simple lines are
+// read: words, quotes, the operators | & && || ; and redirections. A line with
+// anything else (a variable, a block, an escape, a comment, an expansion) is
+// Moderate at least, with its reason, and as high as any command that one of
+// its words may be. Names and options are compared without regard to case.
+//
+// It is a reading for those who ask about a line (classify): no decision of
+// the evaluator rests on it, to which such a line is opaque.
+func Windows(line string, sh WindowsShell) Report {
+	if len(line) > shell.MaxLine {
+		return newReport([]Finding{{Moderate, "the line is too long to be read", alone(FactorDynamic)}})
+	}
+	w := windowsLine{shell: sh}
+	w.read(line, 0)
+	r := newReport(w.found)
+	r.Components = append(r.Components, w.components...)
+	return r
+}
+
+// windowsLine is a line as far as it is read.
+type windowsLine struct {
+	shell      WindowsShell
+	found      []Finding
+	components []Component
+	fetches    bool // a command of the line fetches from a host
+}
+
+// maxNested is how many lines within a word of a line are read.
+const maxNested = 4
+
+// read looks at the commands of a line, which stands in depth others.
+func (w *windowsLine) read(line string, depth int) {
+	s := windowsScanner{text: line, cmd: w.shell == Cmd}
+	s.scan()
+	for _, words := range s.commands {
+		w.command(words, depth)
+	}
+	for _, target := range s.writes {
+		w.found = append(w.found, windowsWriting(target))
+	}
+	if s.odd != "" {
+		f := Finding{Class: Moderate, Reason: s.odd, Factors: alone(s.factor)}
+		f.join(w.possible(split(line), "a word of what is not read may be the command "))
+		w.found = append(w.found, f)
+	}
+}
+
+// split returns whatever in a text may be read as words when its quotes and
+// escapes are gone.
+func split(text string) []string {
+	bare := strings.NewReplacer("^", "", "`", "", `"`, "", "'", "").Replace(text)
+	return strings.FieldsFunc(bare, func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune(",;=|&(){}<>$@#!", r)
+	})
+}
+
+// possible is the highest finding that any of the words can have as a command.
+func (w *windowsLine) possible(words []string, reason string) Finding {
+	var f Finding
+	for _, one := range words {
+		for _, p := range append(w.plans(one), w.plansElsewhere(one)...) {
+			for i := range p.rows {
+				if p.rows[i].class > f.Class {
+					f = Finding{Class: p.rows[i].class, Reason: reason + one}
+				}
+			}
+		}
+	}
+	return f
+}
+
+// command adds what is found of one command.
+func (w *windowsLine) command(words []string, depth int) {
+	if w.shell != Cmd && words[0] == "." && len(words) > 1 {
+		words = words[1:] // runs what follows in this shell
+	}
+	if w.shell == Cmd {
+		words = cmdWords(words)
+	}
+	if len(words) == 0 {
+		return
+	}
+	f, subcommand := w.tabled(words)
+	if f.Class == Safe && !ofWindows(words[0]) {
+		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
+	}
+	for _, one := range words[1:] {
+		f.ofWord(one)
+	}
+	n := 1 + len(strings.Fields(subcommand))
+	w.components = append(w.components, Component{words[0], subcommand, slices.Clone(words[n:]), f.Class, f.Reason})
+	if f.Reason == runsCode || f.Reason == needsRoot {
+		w.inner(&f, words, depth)
+	}
+	w.fetches = w.fetches || f.Reason == fromRemote || f.Reason == remote
+	w.found = append(w.found, f)
+}
+
+// inner raises the finding of a command that runs another one by what that may
+// be: any of its words, or the line that stands in one.
+func (w *windowsLine) inner(f *Finding, words []string, depth int) {
+	name, in := windowsName(words[0]), *w
+	in.shell = shellOf(name, w.shell)
+	f.join(in.possible(split(strings.Join(words[1:], " ")), "may run "))
+	if w.fetches {
+		f.raise(High, "runs what it fetches from a host", FactorInterpreter)
+	}
+	if name == "powershell" || name == "pwsh" {
+		f.encoded(words)
+	}
+	if depth >= maxNested {
+		f.factor(FactorDynamic)
+		return
+	}
+	for _, one := range words[1:] {
+		if strings.ContainsAny(one, " \t") {
+			in.read(one, depth+1)
+		}
+	}
+	w.found, w.components = in.found, in.components
+}
+
+func shellOf(name string, otherwise WindowsShell) WindowsShell {
+	switch name {
+	case "cmd":
+		return Cmd
+	case "powershell", "pwsh":
+		return PowerShell
+	}
+	return otherwise
+}
+
+// encoded looks for -EncodedCommand, which any beginning of it stands for.
+func (f *Finding) encoded(words []string) {
+	for _, one := range words[1:] {
+		option := strings.ToLower(strings.TrimLeft(one, "-/"))
+		if option != "" && option != one && (option == "ec" || strings.HasPrefix("encodedcommand", option)) {
+			f.join(Finding{High, encoded, alone(FactorDynamic)})
+		}
+	}
+}
+
+// ofWord notes what an argument names.
+func (f *Finding) ofWord(text string) {
+	if windowsDevice(text) {
+		f.join(Finding{Moderate, "names a device", alone(FactorDevice)})
+	}
+	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
+		f.factor(FactorSensitive)
+	}
+}
+
+// slashed is a path of Windows as the table of paths has them.
+func slashed(p string) string {
+	if len(p) > 1 && p[1] == ':' {
+		p = p[2:]
+	}
+	return strings.ToLower(strings.ReplaceAll(p, `\`, "/"))
+}
+
+// windowsDevice reports whether a path is in the name space of devices.
+func windowsDevice(p string) bool {
+	p = strings.ToLower(strings.ReplaceAll(p, "/", `\`))
+	return strings.Contains(p, `\\.\`) || strings.Contains(p, `\\?\physical`) || strings.Contains(p, `\\?\globalroot`)
+}
+
+// windowsWriting is the finding of a redirection's target.
+func windowsWriting(target string) Finding {
+	p := slashed(target)
+	switch {
+	case windowsDevice(target):
+		return Finding{Forbidden, disks, alone(FactorDevice)}
+	case p == "nul" || p == "con" || p == "$null":
+		return Finding{Class: Safe, Reason: "writes nowhere"}
+	case strings.HasPrefix(p, "/windows") || strings.HasPrefix(p, "/program files"):
+		return Finding{High, onSystem, alone(FactorSystem)}
+	}
+	f := Finding{Class: Moderate, Reason: "mutating operation: writes " + target}
+	if s := known(&shell.Word{Text: p}); s != nil {
+		f.join(s.writing(Default))
+	}
+	return f
+}
+
+// ofWindows reports whether a program is called by its bare name or stands in
+// a directory of the system.
+func ofWindows(program string) bool {
+	p := slashed(program)
+	at := strings.LastIndexByte(p, '/')
+	if at < 0 {
+		return true
+	}
+	switch p[:at] {
+	case "/windows", "/windows/system32", "/windows/syswow64", "/windows/system32/windowspowershell/v1.0":
+		return true
+	}
+	return strings.HasPrefix(p, "microsoft.powershell.") // the module of a cmdlet
+}
+
+// windowsName is the name of a program without its directory and without the
+// endings of programs.
+func windowsName(text string) string {
+	p := slashed(text)
+	p = p[strings.LastIndexByte(p, '/')+1:]
+	p = strings.TrimSuffix(p, ".exe")
+	return strings.TrimSuffix(p, ".com")
+}
+
+// cmdWords splits the first word as cmd does: @ before it is no part of the
+// name, and what follows a built-in command needs no blank (del/f, cd.., echo.).
+func cmdWords(words []string) []string {
+	first := strings.TrimLeft(words[0], "@,;=")
+	if first == "" {
+		return words[1:]
+	}
+	out := append([]string{first}, words[1:]...)
+	at := strings.IndexFunc(first, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
+	if at <= 0 {
+		return out
+	}
+	if ofBuiltins.find(strings.ToLower(first[:at])) == nil && first[at] != '/' {
+		return out
+	}
+	return append([]string{first[:at], first[at:]}, words[1:]...)
+}
+
+var (
+	ofBuiltins = newIndex(cmdBuiltins)
+	ofCmdlets  = newIndex(cmdlets)
+	ofPrograms = newIndex(windowsPrograms)
+)
+
+// plans are the tables' entries for a name, those of the shell itself first.
+func (w *windowsLine) plans(text string) []*plan {
+	name := windowsName(text)
+	var out []*plan
+	add := func(x *index) {
+		if p := x.find(name); p != nil {
+			out = append(out, p)
+		}
+	}
+	if w.shell == Cmd {
+		add(ofBuiltins)
+	} else {
+		if !strings.ContainsAny(text, `.\/`) {
+			name = aliasOf(name)
+		}
+		add(ofCmdlets)
+	}
+	add(ofPrograms)
+	return out
+}
+
+func aliasOf(name string) string {
+	at, found := slices.BinarySearchFunc(aliases, name, func(a alias, name string) int { return strings.Compare(a.name, name) })
+	if found {
+		return aliases[at].cmdlet
+	}
+	return name
+}
+
+// tabled is what the tables say of a command, and its subcommand.
+func (w *windowsLine) tabled(words []string) (f Finding, subcommand string) {
+	if found := w.plans(words[0]); len(found) > 0 {
+		return windowsRow(found[0], words)
+	}
+	if found := w.plansElsewhere(words[0]); len(found) > 0 {
+		f, subcommand = windowsRow(found[0], words)
+		if f.Class == Safe {
+			f.raise(Moderate, "a command of another shell", FactorUnknown)
+		}
+		return f, subcommand
+	}
+	return elsewhere(windowsName(words[0]), words)
+}
+
+// plansElsewhere is the entry that the other shell has for a name.
+func (w *windowsLine) plansElsewhere(text string) []*plan {
+	other := ofCmdlets
+	if w.shell != Cmd {
+		other = ofBuiltins
+	}
+	if p := other.find(windowsName(text)); p != nil {
+		return []*plan{p}
+	}
+	return nil
+}
+
+// windowsRow is what the rows of a program say of its words.
+func windowsRow(p *plan, words []string) (Finding, string) {
+	u := use{words: []shell.Word{{Text: words[0]}}, entry: &bare}
+	var subs []string
+	for _, one := range words[1:] {
+		text := strings.ToLower(one)
+		if options := optionsOf(text); options != nil {
+			for _, text := range options {
+				u.arg(shell.ArgUnlisted, p.optionOf(text))
+			}
+			continue
+		}
+		subs = append(subs, one)
+		u.operands = append(u.operands, text)
+		u.arg(shell.ArgOperand, text)
+	}
+	depth := 0
+	for _, r := range p.reached(&u, nil) {
+		depth = max(depth, r.depth)
+	}
+	if !slices.Equal(subs[:depth], words[1:1+depth]) {
+		depth = 0 // options stand between
+	}
+	r := p.find(&u)
+	return Finding{Class: r.class, Reason: r.reason}, strings.Join(subs[:depth], " ")
+}
+
+func (u *use) arg(kind shell.ArgKind, text string) {
+	u.scan.Args = append(u.scan.Args, shell.Arg{Kind: kind, Word: len(u.words), ValueAt: -1})
+	u.words = append(u.words, shell.Word{Text: text})
+}
+
+// optionsOf are the options of a word, nil if it is none: /s/q is two.
+func optionsOf(text string) []string {
+	switch {
+	case len(text) < 2:
+		return nil
+	case text[0] == '-':
+		return []string{text}
+	case text[0] != '/':
+		return nil
+	}
+	var out []string
+	for one := range strings.SplitSeq(text[1:], "/") {
+		if one != "" {
+			out = append(out, "/"+one)
+		}
+	}
+	return out
+}
+
+// optionOf is the option of the rows that a word stands for, without its
+// value; of several that it may stand for, the first. A dash stands for a
+// slash. A beginning stands for the whole only where the row is not safe.
+func (p *plan) optionOf(text string) string {
+	text, _, _ = strings.Cut(text, ":")
+	for i := range p.rows {
+		for _, want := range p.wants[i] {
+			for _, spelling := range want.spellings {
+				same := text[1:] == spelling[1:] && (text[0] == spelling[0] || text[0] == '-')
+				begins := len(text) > 1 && strings.HasPrefix(spelling[1:], text[1:]) && p.rows[i].class > Safe
+				if same || begins {
+					return spelling
+				}
+			}
+		}
+	}
+	return text
+}
+
+// someDirectory is where programs of other systems are read as if they ran:
+// nothing is known of the directory, and nothing depends on which it is.
+const someDirectory = "/workspace"
+
+// portable are programs with one command language on all systems.
+var portable = []string{
+	"aws", "az", "cargo", "docker", "gcloud", "gh", "git", "go", "helm", "kubectl", "npm", "oc", "pip", "pip3",
+	"pnpm", "podman", "terraform", "tofu", "yarn",
+}
+
+// elsewhere is the finding of a program that Windows' tables do not have, by
+// the tables of the other systems.
+func elsewhere(name string, words []string) (Finding, string) {
+	var quoted []string
+	for _, one := range append([]string{name}, words[1:]...) {
+		quoted = append(quoted, "'"+strings.ReplaceAll(one, "'", `'\''`)+"'")
+	}
+	f := shell.Analyze(strings.Join(quoted, " "), shell.Options{Dir: someDirectory})
+	r := Summary(f, Each(f, Default))
+	if len(r.Components) == 0 {
+		return Finding{Moderate, "unknown command: " + words[0], alone(FactorUnknown)}, ""
+	}
+	all := Finding{r.Class, r.Reasons[0], r.Factors}
+	if all.Class == Safe && !slices.Contains(portable, name) {
+		return Finding{Moderate, "a program of other systems: " + name, alone(FactorUnknown)}, ""
+	}
+	subcommand := r.Components[0].Subcommand
+	if sub := strings.Fields(subcommand); len(sub) >= len(words) || !slices.Equal(sub, words[1:1+len(sub)]) {
+		subcommand = ""
+	}
+	return all, subcommand
+}
+
+// WindowsRules returns the tables of a Windows shell.
+func WindowsRules(sh WindowsShell) []Rule {
+	var out []Rule
+	own := cmdlets
+	if sh == Cmd {
+		own = cmdBuiltins
+	}
+	for _, table := range [][]program{own, windowsPrograms} {
+		for i := range table {
+			out = table[i].appendRules(out)
+		}
+	}
+	if sh == Cmd {
+		return out
+	}
+	for _, a := range aliases {
+		out = (&program{a.name, ofCmdlets.find(a.cmdlet).rows}).appendRules(out)
+	}
+	return out
+}
