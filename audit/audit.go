@@ -58,8 +58,10 @@
 // An outcome has session, agent, use, tool, and
 //
 //	of        the seq of its decision
-//	outcome   ran or failed; breach: it ran and should not have, and reason
+//	outcome   ran or failed; breach: it ran and should not have
+//	reason    why that is so, where it is not told by the rest
 //	exit      the exit code of a command, where it is known
+//	took_ms   how long a command ran, in milliseconds, where it is known
 //
 // A note is about no single tool use, and has
 //
@@ -245,8 +247,10 @@ func (l *Log) expect(u use, seq uint64) {
 type Outcome struct {
 	Session, Agent, Use, Tool string
 	Failed                    bool
-	Exit                      *int   // of a command; nil: not known
-	Breach                    string // why it should not have run, "" if it should
+	Exit                      *int          // of a command; nil: not known
+	Took                      time.Duration // of a command; 0: not known
+	Note                      string        // what ended it, if not itself
+	Breach                    string        // why it should not have run, "" if it should
 }
 
 // Outcome adds what became of a tool use.
@@ -257,6 +261,13 @@ func (l *Log) Outcome(o Outcome) error {
 	}
 	if o.Failed {
 		e.Outcome = "failed"
+	}
+	if o.Took > 0 {
+		ms := o.Took.Milliseconds()
+		e.TookMS = &ms
+	}
+	if o.Note != "" {
+		e.Reason = e.hide(o.Note)
 	}
 	if o.Breach != "" {
 		e.Outcome, e.Reason = "breach", e.hide(o.Breach)

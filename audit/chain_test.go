@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // thousand is a record with 1,000 lines, all kinds of records but torn.
@@ -459,10 +460,17 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 	l.Outcome(Outcome{Tool: "Read"})
+	l.Outcome(Outcome{Tool: "Bash", Took: 1500 * time.Microsecond, Note: "ended; password=hunter2hunter2"})
+	l.Outcome(Outcome{Tool: "Bash", Took: time.Microsecond, Note: "late", Breach: "nobody asked"})
 	lines := logLines(t, path)
 	contains(t, lines[2], `{"kind":"outcome","seq":3,"of":2,"session":"s","use":"toolu_1","tool":"Bash","outcome":"failed","exit":3}`)
 	contains(t, lines[4], `{"kind":"outcome","outcome":"ran"}`)
-	if strings.Contains(lines[3], `"of"`) || strings.Contains(lines[4], "exit") {
+	contains(t, lines[5], `{"outcome":"ran","took_ms":1}`)
+	contains(t, lines[6], `{"outcome":"breach","took_ms":0,"reason":"nobody asked"}`)
+	if strings.Contains(lines[5], "hunter2") || !strings.Contains(lines[5], "ended; password=") {
+		t.Error(lines[5])
+	}
+	if strings.Contains(lines[3], `"of"`) || strings.Contains(lines[4], "exit") || strings.Contains(lines[4], "took") {
 		t.Error(lines[3:])
 	}
 }

@@ -68,6 +68,7 @@ type Entry struct {
 	Of      uint64 `json:"of,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	Exit    *int   `json:"exit,omitempty"`
+	TookMS  *int64 `json:"took_ms,omitempty"`
 }
 
 // line is the record as it is written, with its line feed.

@@ -42,6 +42,7 @@ var columns = []struct {
 	{"of", func(e *Entry) string { return number(e.Of) }},
 	{"outcome", func(e *Entry) string { return e.Outcome }},
 	{"exit", (*Entry).exit},
+	{"took_ms", (*Entry).took},
 }
 
 func number(n uint64) string {
@@ -56,6 +57,13 @@ func (e *Entry) exit() string {
 		return ""
 	}
 	return strconv.Itoa(*e.Exit)
+}
+
+func (e *Entry) took() string {
+	if e.TookMS == nil {
+		return ""
+	}
+	return strconv.FormatInt(*e.TookMS, 10)
 }
 
 // CSV writes records as comma-separated values, the first line with the names

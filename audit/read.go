@@ -122,8 +122,14 @@ func (e *Entry) words() string {
 		if e.Exit != nil {
 			words += fmt.Sprintf(", exit code %d", *e.Exit)
 		}
+		if e.TookMS != nil {
+			words += fmt.Sprintf(", %d ms", *e.TookMS)
+		}
 		if e.Of > 0 {
 			words += fmt.Sprintf(" (of %d)", e.Of)
+		}
+		if e.Reason != "" {
+			words += ": " + e.Reason
 		}
 		return words
 	}

@@ -29,7 +29,7 @@ func few(t *testing.T) (path string, l *Log) {
 		}
 	}
 	code := 1
-	l.Outcome(Outcome{Session: "s", Use: "toolu_1", Tool: "Bash", Failed: true, Exit: &code})
+	l.Outcome(Outcome{Session: "s", Use: "toolu_1", Tool: "Bash", Failed: true, Exit: &code, Took: 40 * time.Millisecond})
 	return path, l
 }
 
@@ -75,7 +75,7 @@ func TestString(t *testing.T) {
 		"     2 2026-01-02 00:00:00  deny   Bash: git push (deny-list Bash(rm:*); by rule)",
 		"     3 2026-01-03 00:00:00  deny   Read: /srv/Éx (deny-list Bash(rm:*); by rule)",
 		"     4 2026-01-04 00:00:00  deny   Bash: =cmd|' /C calc'!A0<U+000A><U+001B>[2J (deny-list Bash(rm:*); by rule)",
-		"     5 2026-01-04 00:00:00  failed Bash, exit code 1",
+		"     5 2026-01-04 00:00:00  failed Bash, exit code 1, 40 ms",
 	}
 	if diff := cmp.Diff(want, got[1:]); diff != "" || !strings.HasSuffix(got[0], "  begin") {
 		t.Error(diff, got[0])
@@ -107,7 +107,7 @@ func TestCSV(t *testing.T) {
 		t.Fatal(len(rows), err)
 	}
 	cell := func(row int, name string) string { return rows[row][slices.Index(rows[0], name)] }
-	if cell(2, "tool") != "Bash" || cell(2, "tier") != "3" || cell(2, "held") != "true" || cell(5, "exit") != "1" || cell(1, "of") != "" {
+	if cell(2, "tool") != "Bash" || cell(2, "tier") != "3" || cell(2, "held") != "true" || cell(5, "exit") != "1" || cell(5, "took_ms") != "40" || cell(2, "took_ms") != "" || cell(1, "of") != "" {
 		t.Errorf("%q", rows)
 	}
 	for _, c := range []struct{ cell, want string }{

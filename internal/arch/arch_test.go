@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"display":           {"permission", "patterns"},
 	"frontmatter":       {},
 	"process":           {},
+	"execution":         {},
 	"wrapper/claude":    {"permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace", "approval"},
 	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
 	"cmd/agent-wrapper": {"*"},

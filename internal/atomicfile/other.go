@@ -14,6 +14,12 @@ func Lock(dir string) (unlock func(), err error) {
 	return nil, fmt.Errorf("cannot lock %s: not supported on %s", dir, runtime.GOOS)
 }
 
+// TryLock is not to be had here.
+func TryLock(dir string) (unlock func(), free bool, err error) {
+	unlock, err = Lock(dir)
+	return unlock, false, err
+}
+
 func keepOwner(*os.File, fs.FileInfo) {}
 
 func syncDir(string) error { return nil }

@@ -15,18 +15,32 @@ import (
 // It is the directory that is locked: a file's lock would be lost with the
 // file when it is replaced, and no lock file is left behind.
 func Lock(dir string) (unlock func(), err error) {
+	unlock, _, err = flock(dir, syscall.LOCK_EX)
+	return unlock, err
+}
+
+// TryLock is Lock for who does not wait: free reports whether nobody has the
+// lock, which then is ours.
+func TryLock(dir string) (unlock func(), free bool, err error) {
+	return flock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+func flock(dir string, how int) (unlock func(), free bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-		err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX)
+		err = syscall.Flock(int(d.Fd()), how)
 	}
-	if err != nil {
-		d.Close()
-		return nil, fmt.Errorf("cannot lock %s: %w", dir, err)
+	if err == nil {
+		return func() { d.Close() }, true, nil
 	}
-	return func() { d.Close() }, nil
+	d.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, false, nil
+	}
+	return nil, false, fmt.Errorf("cannot lock %s: %w", dir, err)
 }
 
 // keepOwner gives the file the owner of another, as far as that is allowed.

@@ -1,0 +1,146 @@
+package execution
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+)
+
+// Place is a directory of one run that only its user can look into. It lives as
+// long as the run: what a killed one leaves is removed by the next.
+type Place struct {
+	dir  string
+	lock func() // ends the lock that says that the run lives
+}
+
+// NewPlace makes a place below base, which is made if it is not there, and
+// removes those of runs that were killed.
+func NewPlace(base string) (*Place, error) {
+	p, err := newPlace(base)
+	if err != nil {
+		return nil, fmt.Errorf("private files cannot be kept: %w", err)
+	}
+	return p, nil
+}
+
+func newPlace(base string) (*Place, error) {
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return nil, err
+	}
+	// Whoever has this lock is the only one who makes a place or removes one that
+	// has no lock of its own yet.
+	unlock, err := atomicfile.Lock(base)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := sweep(base); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(base, placePrefix) // 0700
+	if err != nil {
+		return nil, err
+	}
+	lock, err := atomicfile.Lock(dir)
+	if err != nil {
+		os.Remove(dir)
+		return nil, err
+	}
+	return &Place{dir, lock}, nil
+}
+
+const placePrefix = "run-"
+
+// sweep removes the places of runs that do not live.
+func sweep(base string) error {
+	old, err := filepath.Glob(filepath.Join(base, placePrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range old {
+		unlock, free, err := atomicfile.TryLock(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && !free:
+			continue // gone, or somebody's
+		case err != nil:
+			return err
+		}
+		err = os.RemoveAll(dir)
+		unlock()
+		if err != nil {
+			return fmt.Errorf("remove what a killed run left: %w", err)
+		}
+	}
+	return nil
+}
+
+// Remove removes the place and all in it.
+func (p *Place) Remove() error {
+	err := os.RemoveAll(p.dir)
+	p.lock()
+	return err
+}
+
+// Temp makes an empty directory for a command to run in.
+func (p *Place) Temp() (string, error) {
+	dir := filepath.Join(p.dir, "work")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// Keep writes a file that only its user can read, and returns its path.
+func (p *Place) Keep(name string, data []byte) (string, error) {
+	path := filepath.Join(p.dir, name)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(data)
+	return path, errors.Join(err, file.Close())
+}
+
+// Kubeconfig is a kubeconfig as it was read.
+type Kubeconfig struct {
+	Path   string // of the original, absolute
+	Digest string // "sha256:…" of its text
+	Data   []byte
+}
+
+// maxKubeconfig is the largest kubeconfig that is read, in bytes.
+const maxKubeconfig = 4 << 20
+
+// ReadKubeconfig reads a kubeconfig, which has to be a regular file.
+func ReadKubeconfig(path string) (*Kubeconfig, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxKubeconfig+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxKubeconfig:
+		return nil, fmt.Errorf("%s is larger than 4 MiB", path)
+	}
+	return &Kubeconfig{path, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), data}, nil
+}
