@@ -1,109 +1,148 @@
 package risk
 
 import (
-	"bufio"
-	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
+	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// seedRow is one line of testdata/seeds.jsonl: what the documents that the
-// project was created from, their originals' tests, and attacks on these
-// originals expect of a command line.
-type seedRow struct {
-	ID, System, Kind, Command string
-	Tier                      *int
-	Risk                      string
-}
+const (
+	seedsFile = "../testdata/cases/seeds.jsonl"
+	page      = "../docs/risk.md"
+)
 
-// deviations are the rows that are not met as written, each with what holds
-// here and why.
-var deviations = map[string]struct {
-	class Class
-	why   string
-}{
-	"S1-C114": {Moderate, "kill -9 1234: seed 4 has kill moderate; only pid 1 and -1 are forbidden"},
-	"S1-C115": {Moderate, "kill 1234: as above"},
-	"S1-C116": {Moderate, "pkill -9 nginx: as kill"},
-	"S1-C117": {Moderate, "pkill nginx: as kill"},
-	"S4-C018": {Forbidden, "kill 1: pid 1 is forbidden; stricter than seed 4"},
-	"S4-C033": {High, "shutdown now: seed 4 itself has shutdown high, its original's tests forbid it"},
-	"S4-C036": {Safe, "cat /etc/passwd: safe with the factor sensitive_path, which one setting lifts"},
-	"S4-C037": {Safe, "the empty line does nothing; whoever takes a command refuses it before"},
-	"S1-C487": {High, "rm y: plain rm is high, only recursive and forced is forbidden"},
-	"S1-C489": {Safe, "the empty line, as above"},
-	"S1-C474": {Moderate, "wevtutil is a Windows program: known only under that shell"},
-	"S1-C491": {Moderate, "cipher is a Windows program, as above"},
-}
-
+// TestSeeds: every case with a tier or a risk is met, or is a deviation with
+// its reason. Bare names of the originals' lists are counted only.
 func TestSeeds(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range seedRows(t) {
-		p := Default
-		if r.System == "S4" {
-			p = Terminal
-		}
-		got := Facts(analyze(r.Command), p)
-		if d, ok := deviations[r.ID]; ok {
-			seen[r.ID] = true
-			if got.Class != d.class {
-				t.Errorf("%s %q: %v, the deviation says %v (%s)", r.ID, r.Command, got, d.class, d.why)
-			}
-			if r.meets(got.Class) {
-				t.Errorf("%s %q meets its row: take it out of the deviations", r.ID, r.Command)
-			}
+	var missed []string
+	met, seen := map[string][2]int{}, map[string]bool{}
+	for _, s := range seeds(t) {
+		if s.Asks() != "class" {
 			continue
 		}
-		if !r.meets(got.Class) {
-			t.Errorf("%s %q: %v, want tier %v risk %q", r.ID, r.Command, got, r.tier(), r.Risk)
+		got := classOf(&s)
+		count := met[s.System+", "+s.Kind]
+		count[1]++
+		if s.Meets(got.String(), got.Tier()) {
+			count[0]++
+		}
+		met[s.System+", "+s.Kind] = count
+		if s.Kind == "upstream-list" {
+			continue
+		}
+		d, deviates := corpus.SeedDeviations[s.ID]
+		seen[s.ID] = deviates
+		switch {
+		case deviates && got.String() != d.Got:
+			t.Errorf("%s %q: %v, the deviation says %s (%s)", s.ID, s.Command, got, d.Got, d.Why)
+		case deviates && s.Meets(got.String(), got.Tier()):
+			t.Errorf("%s %q meets its case: take it out of the deviations", s.ID, s.Command)
+		case !deviates && !s.Meets(got.String(), got.Tier()):
+			t.Errorf("%s %q: %v, want %s", s.ID, s.Command, got, s.Wants())
+		case deviates:
+			missed = append(missed, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", s.ID, inCode(s.Command), s.Wants(), d.Got, d.Why))
 		}
 	}
-	if len(seen) != len(deviations) {
-		t.Errorf("%d deviations, %d of them are rows", len(deviations), len(seen))
-	}
-}
-
-func (r *seedRow) tier() int {
-	if r.Tier == nil {
-		return 0
-	}
-	return *r.Tier
-}
-
-func (r *seedRow) meets(c Class) bool {
-	if r.Risk == "" {
-		return c.Tier() == r.tier()
-	}
-	for want := range strings.SplitSeq(r.Risk, "|") {
-		if c.String() == want {
-			return true
+	for id := range corpus.SeedDeviations {
+		if !seen[id] && corpus.SeedDeviations[id].Got != "" && isClass(corpus.SeedDeviations[id].Got) {
+			t.Errorf("no case has the deviation %s", id)
 		}
 	}
-	return false
+	checkSection(t, "seeds", seedsTable(met)+"\n| case | command line | expected | here | why |\n|---|---|---|---|---|\n"+strings.Join(missed, ""))
 }
 
-func seedRows(t *testing.T) []seedRow {
+func isClass(name string) bool {
+	return slices.Contains([]string{"safe", "moderate", "high", "forbidden"}, name)
+}
+
+func seedsTable(met map[string][2]int) string {
+	var b strings.Builder
+	b.WriteString("| cases | of a tier or risk | met |\n|---|---|---|\n")
+	for _, kind := range slices.Sorted(maps.Keys(met)) {
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", kind, met[kind][1], met[kind][0])
+	}
+	return b.String()
+}
+
+// What any document or list has at tier 3 never runs without asking here, in
+// no shell and no profile.
+func TestTier3NeverRunsUnasked(t *testing.T) {
+	for _, s := range seeds(t) {
+		forbidden := s.Expect.Tier == 3 || strings.HasSuffix(s.Expect.Risk, "forbidden")
+		if _, deviates := corpus.SeedDeviations[s.ID]; !forbidden || deviates {
+			continue
+		}
+		classes := map[string]Class{"its own": classOf(&s)}
+		if s.Shell == "" {
+			classes["default"] = Facts(analyze(s.Command), Default).Class
+			classes["terminal"] = Facts(analyze(s.Command), Terminal).Class
+		}
+		for name, got := range classes {
+			if got.Tier() == 1 {
+				t.Errorf("%s %q is tier 1 in %s", s.ID, s.Command, name)
+			}
+		}
+	}
+}
+
+// classOf is the class of a case under the profile or shell that it belongs to.
+func classOf(s *corpus.Seed) Class {
+	switch {
+	case s.Shell == "cmd":
+		return Windows(s.Command, Cmd).Class
+	case s.Shell == "powershell":
+		return Windows(s.Command, PowerShell).Class
+	case s.System == "S4":
+		return Facts(analyze(s.Command), Terminal).Class
+	}
+	return Facts(analyze(s.Command), Default).Class
+}
+
+func seeds(t *testing.T) []corpus.Seed {
 	t.Helper()
-	file, err := os.Open("testdata/seeds.jsonl")
+	rows, err := corpus.ReadSeeds(seedsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	var rows []seedRow
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var r seedRow
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, r)
-	}
-	if len(rows) < 150 {
-		t.Fatalf("only %d rows", len(rows))
+	if len(rows) != 765 {
+		t.Fatalf("%d rows, want 765", len(rows))
 	}
 	return rows
+}
+
+// checkSection compares the part of the page between the marks of a name with
+// what a test made; with -update it takes its place.
+func checkSection(t *testing.T, name, text string) {
+	t.Helper()
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- begin "+name+": go test ./risk -update -->\n", "<!-- end "+name+" -->"
+	before, rest, found := strings.Cut(string(data), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no part %q", page, begin+end)
+	}
+	golden.Check(t, page, before+begin+text+end+after)
+}
+
+func inCode(text string) string {
+	text = strings.NewReplacer("|", `\|`, "\n", "⏎").Replace(text)
+	if text == "" {
+		return "(empty)"
+	}
+	if strings.Contains(text, "`") {
+		return "`` " + text + " ``"
+	}
+	return "`" + text + "`"
 }
 
 const (

@@ -1,0 +1,124 @@
+package corpus
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Seed is a case of the documents that the project was created from: what they,
+// the tests and tables of the programs they speak of, and attacks on these
+// programs expect of a command line.
+type Seed struct {
+	ID      string `json:"id"`
+	System  string `json:"system"` // S1: three tiers, S2: whitelist, S4: terminal
+	Kind    string `json:"kind"`   // seed, adversarial, upstream-test, upstream-doc, upstream-list (a bare name)
+	Command string `json:"command"`
+	Shell   string `json:"shell"` // cmd or powershell; "": a Unix shell
+	Source  string `json:"source"`
+	Expect  struct {
+		Tier            int     `json:"tier"`
+		Risk            string  `json:"risk"` // several with | between
+		Decision        string  `json:"decision"`
+		RememberPattern *string `json:"remember_pattern"`
+		RuleMatch       *bool   `json:"rule_match"`
+		RuleResult      string  `json:"rule_result"`
+	} `json:"expect"`
+	Input struct {
+		Role    string   `json:"agent_role"`
+		Tool    string   `json:"tool"`
+		Pattern string   `json:"pattern"`
+		Rules   []string `json:"rules"`
+		Force   bool     `json:"force_approval"`
+	} `json:"input"`
+}
+
+// ReadSeeds reads a file of such cases.
+func ReadSeeds(path string) ([]Seed, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var rows []Seed
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		var s Seed
+		if err := json.Unmarshal(sc.Bytes(), &s); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		rows = append(rows, s)
+	}
+	return rows, sc.Err()
+}
+
+// Asks returns what a case asks for: "class" (a tier or a risk), "whitelist",
+// "roles", "force", "ladder", "match" or "rules". Each is tested in the package
+// that answers it.
+func (s *Seed) Asks() string {
+	switch {
+	case s.System == "S2":
+		return "whitelist"
+	case s.Input.Role != "":
+		return "roles"
+	case s.Input.Force:
+		return "force"
+	case s.Expect.RememberPattern != nil:
+		return "ladder"
+	case s.Expect.RuleMatch != nil:
+		return "match"
+	case s.Expect.RuleResult != "":
+		return "rules"
+	}
+	return "class"
+}
+
+// Wants is the tier or risk that a case expects, in words.
+func (s *Seed) Wants() string {
+	switch {
+	case s.Expect.Risk != "":
+		return s.Expect.Risk
+	case s.Expect.Tier == 0:
+		return "an error"
+	}
+	return fmt.Sprint("tier ", s.Expect.Tier)
+}
+
+// Meets reports whether a risk and its tier are what a case expects.
+func (s *Seed) Meets(risk string, tier int) bool {
+	if s.Expect.Risk == "" {
+		return s.Expect.Tier == tier
+	}
+	for want := range strings.SplitSeq(s.Expect.Risk, "|") {
+		if want == risk {
+			return true
+		}
+	}
+	return false
+}
+
+// SeedDeviation is a case that is not met as it is written.
+type SeedDeviation struct {
+	Got string // what holds here
+	Why string
+}
+
+// SeedDeviations are the cases, by their ids, that are not met as they are
+// written. Weaker than the case is only what was settled where two documents
+// disagree.
+var SeedDeviations = map[string]SeedDeviation{
+	"S1-C114": {"moderate", "`kill -9` of one process: seed 4 has kill moderate, and that holds; only process 1 and all processes are forbidden"},
+	"S1-C115": {"moderate", "`kill` of one process, as above"},
+	"S1-C116": {"moderate", "`pkill`, as kill"},
+	"S1-C117": {"moderate", "`pkill`, as kill"},
+	"S1-C474": {"moderate", "a program of Windows: known only where its shell is named, and there forbidden"},
+	"S1-C487": {"high", "plain rm is high; recursive and forced it is forbidden"},
+	"S1-C489": {"safe", "the empty line does nothing; whoever takes a command line refuses an empty one before it is classified"},
+	"S1-C491": {"moderate", "a program of Windows, as wevtutil"},
+	"S4-C018": {"forbidden", "`kill 1`: process 1 is forbidden. Stricter than the case"},
+	"S4-C033": {"high", "seed 4 itself has shutdown high; the tests of the original that forbid it are older"},
+	"S4-C036": {"safe", "reading /etc/passwd is safe with the factor sensitive_path, which one setting lifts to ask"},
+	"S4-C037": {"safe", "the empty line, as above"},
+}
