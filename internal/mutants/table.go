@@ -322,4 +322,53 @@ var Table = []Mutant{
 		New:  `	return now != "" || now == more.Digest()`,
 		Test: "TestGrownBy",
 	},
+	{
+		Guard: "an ask of the whitelist takes the place of an allow", File: "permission/evaluate.go",
+		Old:  `if a.behavior == Allow && e.objection.Behavior == Ask && e.acts[i].command() {`,
+		New:  `if false {`,
+		Test: "TestObjections",
+	},
+	{
+		Guard: "an objection that is no behavior denies", File: "permission/evaluate.go",
+		Old:  `if b := e.objection.Behavior; b != 0 && b != Ask {`,
+		New:  `if b := e.objection.Behavior; b == Deny {`,
+		Test: "TestObjections",
+	},
+	{
+		Guard: "an agent of which nobody knows whether it is paused", File: "permission/evaluator.go",
+		Old:  `why = fmt.Sprintf("whether it is cannot be told: %v", err)`,
+		New:  `_ = err`,
+		Test: "TestPauser",
+	},
+	{
+		Guard: "a pause does not end by itself", File: "whitelist/tracker.go",
+		Old:  `e.Paused = now.paused || e.Count >= t.Threshold`,
+		New:  `e.Paused = e.Count == t.Threshold`,
+		Test: "TestThreshold",
+	},
+	{
+		Guard: "a torn line counts for nothing", File: "whitelist/journal.go",
+		Old:  `whole := data[:bytes.LastIndexByte(data, '\n')+1]`,
+		New:  `whole := data`,
+		Test: "TestTornAndBroken",
+	},
+	{
+		Guard: "the log of made-up commands stays in the workspace", File: "whitelist/tracker.go",
+		Old:  `f, err := root.OpenFile(name,`,
+		New:  `f, err := os.OpenFile(path.Join(dir, name),`,
+		Test: "TestLogStaysInside",
+	},
+	{
+		Guard: "an alert follows no redirect", File: "whitelist/escalate.go",
+		Old: `	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+`,
+		New:  ``,
+		Test: "TestWebhookAnswers",
+	},
+	{
+		Guard: "what a paused agent asks for is not counted", File: "whitelist/tracker.go",
+		Old:  `o.Behavior == 0 || d.Interrupt || `,
+		New:  `o.Behavior == 0 || `,
+		Test: "TestRecorder",
+	},
 }
