@@ -75,9 +75,13 @@ func (s *Seed) Asks() string {
 	return "class"
 }
 
-// Wants is the tier or risk that a case expects, in words.
+// Wants is what a case expects, in words.
 func (s *Seed) Wants() string {
 	switch {
+	case s.Asks() == "ladder":
+		return "to keep `" + *s.Expect.RememberPattern + "`"
+	case s.Asks() == "match":
+		return fmt.Sprintf("`%s` matches: %v", s.Input.Pattern, *s.Expect.RuleMatch)
 	case s.Expect.Risk != "":
 		return s.Expect.Risk
 	case s.Expect.Tier == 0:
@@ -121,4 +125,7 @@ var SeedDeviations = map[string]SeedDeviation{
 	"S4-C033": {"high", "seed 4 itself has shutdown high; the tests of the original that forbid it are older"},
 	"S4-C036": {"safe", "reading /etc/passwd is safe with the factor sensitive_path, which one setting lifts to ask"},
 	"S4-C037": {"safe", "the empty line, as above"},
+	"S4-C180": {"not offered", "`npm run *` is every script: kept is `npm run build` with whatever follows"},
+	"S4-C182": {"not offered", "`docker run *` is any program with the daemon's rights: kept is the line itself"},
+	"S4-C193": {"false", "`?` is an ordinary character: in a rule only `*` is special"},
 }
