@@ -11,6 +11,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 func (a *app) policyLintCommand() *cobra.Command {
@@ -180,6 +181,7 @@ func (a *app) validate(files []policy.File, asJSON bool) error {
 		if err != nil {
 			return unread(f.Path, err)
 		}
+		problems = append(problems, whitelistProblems(f)...)
 		for _, p := range problems {
 			failed = failed || !p.Warning
 			if err := a.writeProblem(f, p, asJSON); err != nil {
@@ -194,6 +196,24 @@ func (a *app) validate(files []policy.File, asJSON bool) error {
 		return exit(codeUsage)
 	}
 	return nil
+}
+
+// whitelistProblems are those of the whitelists that a policy names: with one
+// that cannot be read no command may run.
+func whitelistProblems(f policy.File) (problems []policy.Problem) {
+	if f.Kind == policy.FrontMatter {
+		return nil // names none
+	}
+	spec, err := policy.ReadFile(f.Path)
+	if err != nil {
+		return nil // said already
+	}
+	for _, item := range spec.Whitelists {
+		if _, err := whitelist.Read(besidePolicy(item)); item.Text != "" && err != nil {
+			problems = append(problems, policy.Problem{Source: item.Source, Text: fmt.Sprintf("no command may run, since the whitelist cannot be used: %v", err)})
+		}
+	}
+	return problems
 }
 
 func (a *app) writeProblem(f policy.File, p policy.Problem, asJSON bool) error {
