@@ -40,6 +40,7 @@ type file struct {
 
 type program struct {
 	Commands    []string `json:"commands"`
+	Bare        bool     `json:"allow_bare"`
 	AllowArgs   []string `json:"allow_args"`
 	DenyArgs    []string `json:"deny_args"`
 	Positionals *bool    `json:"allow_positionals"`
@@ -86,6 +87,7 @@ type item struct {
 	phrases [][]string // longest first; nil in a custom entry
 	allow   []argument
 	deny    []argument
+	bare    bool // of defaults: it also runs without a phrase
 	// positionals: words that are no options pass; nil where the file does not
 	// say.
 	positionals *bool
@@ -249,7 +251,7 @@ func (l *List) custom(c *checker, path string, e *item) {
 
 func (c *checker) program(path, name string, p program) *item {
 	c.programName(path, name)
-	e := &item{name: name, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
+	e := &item{name: name, bare: p.Bare, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
 	if len(p.Commands) == 0 {
 		c.fault(path, "commands is missing or empty: list the subcommands, or put the program into custom")
 	}

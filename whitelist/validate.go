@@ -75,6 +75,7 @@ type command struct {
 	spoken []bool // words that a phrase takes
 	end    int    // behind the phrase
 	inner  []bool // words that are those of an inner command
+	bare   bool   // runs without a phrase
 }
 
 func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) {
@@ -271,21 +272,30 @@ func (r *reading) variables(c *command) *fault {
 // words refuses arguments that the entry does not list. In a permissive list
 // they are like a command that is not listed: a person is asked.
 func (r *reading) words(c *command) *fault {
+	i := c.wrong()
+	if i < 0 {
+		return nil
+	}
+	f := &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s is not in allow_args of %s", quoted(c.words[i]), c.item.name), word: c.words[i], near: c.item.options()}
+	if !r.list.strict {
+		f.reason = NotWhitelisted
+	}
+	if f.word == "" || f.word[0] != '-' {
+		f.detail += ", and words that are no options do not pass (allow_positionals)"
+	}
+	return f
+}
+
+// wrong is the index of the first word that does not pass, -1 if all do.
+func (c *command) wrong() int {
 	for i := 1; i < len(c.words); {
 		n := c.takes(i)
 		if n == 0 {
-			f := &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s is not in allow_args of %s", quoted(c.words[i]), c.item.name), word: c.words[i], near: c.item.options()}
-			if !r.list.strict {
-				f.reason = NotWhitelisted
-			}
-			if f.word == "" || f.word[0] != '-' {
-				f.detail += ", and words that are no options do not pass (allow_positionals)"
-			}
-			return f
+			return i
 		}
 		i += n
 	}
-	return nil
+	return -1
 }
 
 // takes returns how many words from i on pass, 0 if that at i does not.
@@ -348,7 +358,7 @@ var operands = map[string][]string{
 // passes reports whether words that are no options pass.
 func (c *command) passes() bool {
 	if p := c.item.positionals; p != nil {
-		return *p
+		return *p && !c.bare
 	}
 	var phrase []string
 	for i, spoken := range c.spoken {
@@ -390,6 +400,9 @@ func (c *command) phrase() *fault {
 			c.spoken, c.end = spoken, end
 			return nil
 		}
+	}
+	if c.bare = c.item.bare; c.bare && c.wrong() < 0 {
+		return nil
 	}
 	return c.noPhrase(skip)
 }

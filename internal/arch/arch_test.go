@@ -66,7 +66,7 @@ var fences = map[string][]string{
 	"mvdan.cc/sh/v3/syntax":        {"shell"},
 	"github.com/gobwas/glob":       {"patterns"},
 	"github.com/BurntSushi/toml":   {"internal/stricttoml", "internal/cataloggen"},
-	"go.yaml.in/yaml/v4":           {"frontmatter"},
+	"go.yaml.in/yaml/v4":           {"frontmatter", "whitelist"},
 	"github.com/google/go-cmp/cmp": {"internal/golden", "policy"},
 	"golang.org/x/net/idna":        {"patterns"},
 	"golang.org/x/text/width":      {"display"},

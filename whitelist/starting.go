@@ -1,0 +1,450 @@
+package whitelist
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Start is a whitelist made of what a project runs.
+type Start struct {
+	Text []byte // the file
+	// Notes say what is not in it and why, or what was taken apart.
+	Notes    []string
+	Commands int // simple commands that it was made of
+}
+
+// Starting makes a strict whitelist that lets the commands in lines pass, and
+// little else: each becomes its program, its subcommand as the shell catalogue
+// knows it, and its arguments. A line with operators is taken apart; what it
+// knows only when it runs, and what changes the shell itself, is left out. dry
+// says whether the list is to begin as a dry run.
+func Starting(lines []Line, dry bool) (*Start, error) {
+	d := &draft{programs: map[string]*sketch{}, seen: map[string]bool{}}
+	for _, line := range lines {
+		d.line(line)
+	}
+	text, err := d.text(dry)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Parse(text, FileName); err != nil {
+		return nil, fmt.Errorf("the list that was made is not valid: %w", err)
+	}
+	return &Start{Text: text, Notes: d.notes, Commands: d.commands}, nil
+}
+
+// draft is a list that is being made.
+type draft struct {
+	programs map[string]*sketch
+	vars     []string
+	notes    []string
+	seen     map[string]bool // notes
+	commands int
+}
+
+// sketch is one program of a draft.
+type sketch struct {
+	name    string
+	phrases []string
+	bare    bool // runs without a subcommand
+	args    []string
+	words   []string // operands
+	// looks: all commands only look at their operands, so that others do no harm.
+	looks bool
+}
+
+func (d *draft) note(line Line, format string, args ...any) {
+	text := visible.Line(line.Source + ": " + fmt.Sprintf(format, args...))
+	if !d.seen[text] {
+		d.seen[text] = true
+		d.notes = append(d.notes, text)
+	}
+}
+
+// shown is a line's text, cut.
+func shown(text string) string {
+	const longest = 60
+	text = strings.TrimSpace(text)
+	if first, _, more := strings.Cut(text, "\n"); more || len(first) > longest {
+		return strings.ToValidUTF8(first[:min(longest, len(first))], "") + "…"
+	}
+	return text
+}
+
+func (d *draft) line(line Line) {
+	facts := shell.Analyze(line.Text, shell.Options{Dir: "/workspace"})
+	if facts.Failed != "" {
+		d.note(line, "left out %q: %s", shown(line.Text), facts.Failed)
+		return
+	}
+	if len(line.Text) > defaultLength && facts.Simple {
+		d.note(line, "left out %q: longer than max_command_length", shown(line.Text))
+		return
+	}
+	if ops, err := shell.Operators(line.Text); err != nil || len(ops) > 0 {
+		d.note(line, "%q has shell operators: its commands stand in the list one by one", shown(line.Text))
+	}
+	covered := map[int]int{} // by action: what its phrase reaches
+	for i := range facts.Actions {
+		a := &facts.Actions[i]
+		if a.Kind != shell.Command {
+			continue
+		}
+		if end, ok := covered[a.Parent]; ok && a.From >= 0 && a.From < end {
+			continue
+		}
+		covered[i] = d.command(line, facts, i)
+	}
+}
+
+// ofTheShell are builtins that change the shell they run in, or make no sense
+// outside one.
+var ofTheShell = strings.Fields(". : alias bg break cd continue declare dirs disown eval exec exit export fg hash jobs let local mapfile popd pushd read readonly return set shift shopt source trap type typeset ulimit umask unalias unset wait")
+
+// command adds a command, and returns how far its phrase reaches.
+func (d *draft) command(line Line, facts *shell.Facts, index int) int {
+	a := &facts.Actions[index]
+	words := make([]string, len(a.Words))
+	for i := range a.Words {
+		if !a.Words[i].Known() || strings.ContainsFunc(a.Words[i].Text, control) {
+			d.note(line, "left out %q: the word %q is known only when it runs", shown(line.Text), a.Words[i].Filled("…"))
+			return 0
+		}
+		words[i] = a.Words[i].Text
+	}
+	if why := unlistable(words); why != "" {
+		d.note(line, "left out %q: %s", shown(strings.Join(words, " ")), why)
+		return 0
+	}
+	for _, v := range a.Assigns {
+		switch {
+		case v.Class == shell.Dangerous:
+			d.note(line, "the variable %s can change what commands do: it is not in allow_env_vars", v.Name)
+		case !slices.Contains(d.vars, v.Name):
+			d.vars = append(d.vars, v.Name)
+		}
+	}
+	end, ok := d.program(words[0]).add(a, words, inner(facts, index))
+	if !ok {
+		d.note(line, "left out %q: what it does is not named by plain words", shown(strings.Join(words, " ")))
+		return 0
+	}
+	d.commands++
+	return end
+}
+
+func unlistable(words []string) string {
+	switch name := words[0]; {
+	case slices.Contains(ofTheShell, name):
+		return name + " is for the shell that it runs in"
+	case name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, " *=") || name[0] == '-':
+		return "no name of a program"
+	case slices.Contains(words, ""):
+		return "an empty word"
+	}
+	return ""
+}
+
+// inner marks the words of a command that are those of one that it runs.
+func inner(facts *shell.Facts, index int) []bool {
+	marks := make([]bool, len(facts.Actions[index].Words))
+	for i := range facts.Actions {
+		a := &facts.Actions[i]
+		if a.Kind == shell.Command && a.Parent == index && a.From >= 0 {
+			for k := a.From; k < min(a.From+len(a.Words), len(marks)); k++ {
+				marks[k] = true
+			}
+		}
+	}
+	return marks
+}
+
+func (d *draft) program(name string) *sketch {
+	s := d.programs[name]
+	if s == nil {
+		s = &sketch{name: name, looks: true}
+		d.programs[name] = s
+	}
+	return s
+}
+
+// argWord is what a word is in a starting list.
+type argWord struct {
+	option  *shell.Option
+	valueAt int // the word with its value, 0 for none
+	kind    shell.ArgKind
+}
+
+// add adds the words of a command, those of an inner one left out, and returns
+// how far the phrase reaches. Not ok: a phrase cannot be written so.
+func (s *sketch) add(a *shell.Action, words []string, inner []bool) (end int, ok bool) {
+	kinds, last := sorted(a, words)
+	phrase, end := phraseOf(s.name, last, words, kinds, inner)
+	if len(phrase) > 0 {
+		text := joined(words, phrase)
+		if len(strings.Fields(text)) != len(phrase) || strings.Contains(text, "*") {
+			return 0, false
+		}
+		s.phrases = appendNew(s.phrases, text)
+	} else {
+		s.bare = true
+	}
+	for i := 1; i < len(words); i++ {
+		if slices.Contains(phrase, i) || inner[i] && i >= end {
+			continue
+		}
+		i += s.word(words, i, kinds[i], last)
+	}
+	if len(phrase) > 0 && !looksOnly(last) {
+		s.looks = false
+	}
+	return end, true
+}
+
+func joined(words []string, at []int) string {
+	var out []string
+	for _, i := range at {
+		out = append(out, words[i])
+	}
+	return strings.Join(out, " ")
+}
+
+func appendNew(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// sorted says what each word is, and which entry of the catalogue reads the
+// operands; nil if there is none.
+func sorted(a *shell.Action, words []string) ([]argWord, *shell.Program) {
+	kinds := make([]argWord, len(words))
+	for i, w := range words {
+		kinds[i].kind = shell.ArgOperand
+		if len(w) > 1 && w[0] == '-' {
+			kinds[i].kind = shell.ArgUnlisted
+		}
+	}
+	if a.Program == nil {
+		return kinds, nil
+	}
+	scan := a.Program.Scan(a.Words)
+	for i := len(scan.Args) - 1; i >= 0; i-- {
+		arg := &scan.Args[i]
+		k := argWord{option: arg.Option, kind: arg.Kind}
+		if arg.ValueAt >= arg.Word {
+			k.valueAt = arg.ValueAt
+		}
+		kinds[arg.Word] = k
+	}
+	return kinds, scan.Prog
+}
+
+// tasks are programs whose operands name what they do: all of them are the
+// phrase.
+var tasks = []string{"make", "gmake", "just", "task", "rake", "invoke", "gulp", "grunt", "gradle", "gradlew", "mvn", "mvnw", "ninja", "bazel", "bazelisk", "mage", "doit", "nox", "ant", "sbt"}
+
+// runners are programs that run a script or plugin by its name: npm run X.
+var runners = map[string][]string{
+	"npm": {"run", "run-script"}, "pnpm": {"run", "run-script"}, "yarn": {"run", "workspace"}, "bun": {"run"}, "deno": {"task"},
+	"cargo": {"make"}, "mise": {"run"}, "composer": {"run", "run-script"}, "turbo": {"run"}, "nx": {"run"},
+}
+
+// phraseOf returns the words that say what a command does, and the index behind
+// the last of them.
+func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord, inner []bool) (at []int, end int) {
+	base := path.Base(name)
+	all, names, ended := slices.Contains(tasks, base), false, false
+	for i := 1; i < len(words) && !ended; i++ {
+		k := kinds[i]
+		switch {
+		case k.kind == shell.ArgDashes:
+			ended = true
+		case k.valueAt > i:
+			if ended = k.option.Effect == shell.EffModule && len(at) == 0; ended {
+				at = append(at, i, k.valueAt)
+			}
+			i = k.valueAt
+		case strings.HasPrefix(words[i], "-"), strings.HasPrefix(words[i], "+"):
+		case k.kind == shell.ArgSubcommand, k.kind == shell.ArgUnlisted:
+			at, names = append(at, i), slices.Contains(runners[base], words[i])
+		case all && !strings.Contains(words[i], "="):
+			at = append(at, i)
+		case names, len(at) == 0 && startsScript(base, prog, inner[i]):
+			at, ended = append(at, i), true
+		default:
+			ended = !all
+		}
+	}
+	if len(at) == 0 {
+		return nil, 1
+	}
+	return at, at[len(at)-1] + 1
+}
+
+// startsScript reports whether the first operand of a program names what runs:
+// a file, or a script of package.json, which the catalogue takes for a program.
+func startsScript(base string, prog *shell.Program, inner bool) bool {
+	if inner {
+		return base == "yarn" || base == "pnpm" || base == "bun"
+	}
+	return prog != nil && prog.Operands == shell.Script
+}
+
+// word adds the word at i to the arguments, with its value, and returns how many
+// words behind it that takes.
+func (s *sketch) word(words []string, i int, k argWord, prog *shell.Program) int {
+	w := words[i]
+	free := k.option != nil && k.option.Effect == shell.EffNone
+	name, _, attached := strings.Cut(w, "=")
+	switch {
+	case k.kind == shell.ArgOperand:
+		s.words = appendNew(s.words, oneWord(w))
+		s.looks = s.looks && looksOnly(prog)
+	case k.valueAt == i+1:
+		value := words[i+1]
+		if free && !strings.HasPrefix(value, "-") {
+			value = "*"
+		}
+		s.args = appendNew(s.args, w+" "+oneWord(value))
+		return 1
+	case k.valueAt == i && free && attached && len(name) > 2:
+		s.args = appendNew(s.args, name+" *")
+	case k.valueAt == i && free && len(w) > 2 && w[1] != '-' && slices.Contains(k.option.Names, w[:2]):
+		s.args = appendNew(s.args, w[:2]+"*")
+	default:
+		s.args = appendNew(s.args, oneWord(w))
+	}
+	return 0
+}
+
+// oneWord is an entry for a word: a blank in it would part an option from its
+// value.
+func oneWord(w string) string { return strings.ReplaceAll(w, " ", "*") }
+
+// looksOnly reports whether the operands of a program are only looked at: others
+// do no harm.
+func looksOnly(p *shell.Program) bool {
+	if p == nil {
+		return false
+	}
+	switch p.Operands {
+	case shell.Reads, shell.ReadsTree, shell.Names, shell.PatternReads, shell.PatternTree:
+		return true
+	}
+	return p.Safe
+}
+
+// text is the file: programs with subcommands under defaults, the others under
+// custom, with themselves as the binary.
+func (d *draft) text(dry bool) ([]byte, error) {
+	defaults, customs := object{}, object{}
+	taken := map[string]bool{}
+	names := slices.Sorted(maps.Keys(d.programs))
+	for _, name := range names {
+		if s := d.programs[name]; len(s.phrases) > 0 {
+			defaults = append(defaults, member{name, s.program()})
+			taken[name] = true
+		}
+	}
+	for _, name := range names {
+		if s := d.programs[name]; len(s.phrases) == 0 && s.bare {
+			customs = append(customs, member{unused(taken, name), s.custom()})
+		}
+	}
+	slices.Sort(d.vars)
+	vars := []string{"NODE_ENV", "CI"}
+	for _, v := range d.vars {
+		vars = appendNew(vars, v)
+	}
+	file := object{
+		{"$comment", "Made by agent-wrapper whitelist init: read it before it counts. Keys and limits: docs/whitelist.md"},
+		{"version", fileVersion},
+		{"mode", strict},
+		{"defaults", defaults},
+		{"custom", customs},
+		{"policy", object{
+			{"$comment", "dry_run_mode true: what is not listed is recorded and runs all the same"},
+			{"allow_shell_operators", false},
+			{"allow_env_vars", vars},
+			{"max_command_length", defaultLength},
+			{"hallucination_threshold", defaultThreshold},
+			{"dry_run_mode", dry},
+		}},
+	}
+	text, err := json.MarshalIndent(file, "", "  ")
+	return append(text, '\n'), err
+}
+
+// unused is the name of a custom entry: the last part of the program's path,
+// with a number if that is taken.
+func unused(taken map[string]bool, name string) string {
+	base := path.Base(name)
+	free := base
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s-%d", base, n)
+	}
+	taken[free] = true
+	return free
+}
+
+func (s *sketch) program() object {
+	slices.Sort(s.phrases)
+	o := object{{"commands", s.phrases}}
+	if s.bare {
+		o = append(o, member{"allow_bare", true})
+	}
+	return append(o, s.arguments()...)
+}
+
+func (s *sketch) custom() object {
+	return append(object{{"binary", s.name}}, s.arguments()...)
+}
+
+func (s *sketch) arguments() object {
+	args := s.args
+	if !s.looks {
+		args = append(args, s.words...)
+	}
+	slices.Sort(args)
+	if args = slices.Compact(args); args == nil {
+		args = []string{}
+	}
+	return object{{"allow_args", args}, {"deny_args", []string{}}, {"allow_positionals", s.looks && len(s.words) > 0}}
+}
+
+// object is a JSON object whose keys keep their order.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the keys in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%s:%s", strconv.Quote(m.key), value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
