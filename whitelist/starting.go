@@ -99,8 +99,10 @@ func (d *draft) line(line Line) {
 		if a.Kind != shell.Command {
 			continue
 		}
-		if end, ok := covered[a.Parent]; ok && a.From >= 0 && a.From < end {
-			continue
+		if end, ok := covered[a.Parent]; ok {
+			if from := place(facts, a); from >= 0 && from < end {
+				continue
+			}
 		}
 		covered[i] = d.command(line, facts, i)
 	}
@@ -154,18 +156,40 @@ func unlistable(words []string) string {
 	return ""
 }
 
-// inner marks the words of a command that are those of one that it runs.
-func inner(facts *shell.Facts, index int) []bool {
-	marks := make([]bool, len(facts.Actions[index].Words))
+// span is where the words of an inner command stand.
+type span struct{ from, to int }
+
+func inner(facts *shell.Facts, index int) []span {
+	var spans []span
 	for i := range facts.Actions {
 		a := &facts.Actions[i]
-		if a.Kind == shell.Command && a.Parent == index && a.From >= 0 {
-			for k := a.From; k < min(a.From+len(a.Words), len(marks)); k++ {
-				marks[k] = true
-			}
+		if a.Kind != shell.Command || a.Parent != index {
+			continue
+		}
+		if from := place(facts, a); from >= 0 {
+			spans = append(spans, span{from, min(from+len(a.Words), len(facts.Actions[index].Words))})
+		}
+	}
+	return spans
+}
+
+// outside marks the words that are not those of an inner command which the
+// phrase, up to end, does not name.
+func outside(n int, spans []span, end int) []bool {
+	marks := slices.Repeat([]bool{true}, n)
+	for _, s := range spans {
+		for k := s.from; s.from >= end && k < s.to; k++ {
+			marks[k] = false
 		}
 	}
 	return marks
+}
+
+// place is where the words of a command begin among those of the one that runs
+// it, -1 if they do not.
+func place(facts *shell.Facts, a *shell.Action) int {
+	outer := facts.Actions[a.Parent].Words
+	return begins(a, len(outer), func(k int) bool { return outer[len(outer)-len(a.Words)+k].Text == a.Words[k].Text })
 }
 
 func (d *draft) program(name string) *sketch {
@@ -186,7 +210,7 @@ type argWord struct {
 
 // add adds the words of a command, those of an inner one left out, and returns
 // how far the phrase reaches. Not ok: a phrase cannot be written so.
-func (s *sketch) add(a *shell.Action, words []string, inner []bool) (end int, ok bool) {
+func (s *sketch) add(a *shell.Action, words []string, inner []span) (end int, ok bool) {
 	kinds, last := sorted(a, words)
 	phrase, end := phraseOf(s.name, last, words, kinds, inner)
 	if len(phrase) > 0 {
@@ -198,11 +222,11 @@ func (s *sketch) add(a *shell.Action, words []string, inner []bool) (end int, ok
 	} else {
 		s.bare = true
 	}
+	outer := outside(len(words), inner, end)
 	for i := 1; i < len(words); i++ {
-		if slices.Contains(phrase, i) || inner[i] && i >= end {
-			continue
+		if outer[i] && !slices.Contains(phrase, i) {
+			i += s.word(words, i, kinds[i], outer, last)
 		}
-		i += s.word(words, i, kinds[i], last)
 	}
 	if len(phrase) > 0 && !looksOnly(last) {
 		s.looks = false
@@ -262,7 +286,8 @@ var runners = map[string][]string{
 
 // phraseOf returns the words that say what a command does, and the index behind
 // the last of them.
-func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord, inner []bool) (at []int, end int) {
+func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord, inner []span) (at []int, end int) {
+	own := outside(len(words), inner, 0)
 	base := path.Base(name)
 	all, names, ended := slices.Contains(tasks, base), false, false
 	for i := 1; i < len(words) && !ended; i++ {
@@ -280,7 +305,7 @@ func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord,
 			at, names = append(at, i), slices.Contains(runners[base], words[i])
 		case all && !strings.Contains(words[i], "="):
 			at = append(at, i)
-		case names, len(at) == 0 && startsScript(base, prog, inner[i]):
+		case names, len(at) == 0 && startsScript(base, prog, own[i]):
 			at, ended = append(at, i), true
 		default:
 			ended = !all
@@ -294,8 +319,8 @@ func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord,
 
 // startsScript reports whether the first operand of a program names what runs:
 // a file, or a script of package.json, which the catalogue takes for a program.
-func startsScript(base string, prog *shell.Program, inner bool) bool {
-	if inner {
+func startsScript(base string, prog *shell.Program, own bool) bool {
+	if !own {
 		return base == "yarn" || base == "pnpm" || base == "bun"
 	}
 	return prog != nil && prog.Operands == shell.Script
@@ -303,7 +328,7 @@ func startsScript(base string, prog *shell.Program, inner bool) bool {
 
 // word adds the word at i to the arguments, with its value, and returns how many
 // words behind it that takes.
-func (s *sketch) word(words []string, i int, k argWord, prog *shell.Program) int {
+func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *shell.Program) int {
 	w := words[i]
 	free := k.option != nil && k.option.Effect == shell.EffNone
 	name, _, attached := strings.Cut(w, "=")
@@ -311,7 +336,7 @@ func (s *sketch) word(words []string, i int, k argWord, prog *shell.Program) int
 	case k.kind == shell.ArgOperand:
 		s.words = appendNew(s.words, oneWord(w))
 		s.looks = s.looks && looksOnly(prog)
-	case k.valueAt == i+1:
+	case k.valueAt == i+1 && outer[i+1]:
 		value := words[i+1]
 		if free && !strings.HasPrefix(value, "-") {
 			value = "*"

@@ -183,17 +183,39 @@ func (r *reading) programs(string) *fault {
 // command that runs it: "npx eslint" names eslint.
 func (r *reading) covered(c *command) bool {
 	outer := r.command(c.action.Parent)
-	if outer == nil || c.action.From < 0 {
+	if outer == nil {
 		return false
 	}
-	if c.action.From < outer.end {
-		c.item = nil
+	from := begins(c.action, len(outer.words), func(k int) bool { return outer.words[len(outer.words)-len(c.words)+k] == c.words[k] })
+	if from < 0 {
+		return false
+	}
+	if from < outer.end {
 		return true
 	}
-	for k := c.action.From; k < min(c.action.From+len(c.words), len(outer.words)); k++ {
+	for k := from; k < min(from+len(c.words), len(outer.words)); k++ {
 		outer.inner[k] = true
 	}
 	return false
+}
+
+// begins is where an inner command's words begin among those of the outer one,
+// -1 if they do not stand there. The catalogue does not say so of yarn x, which
+// may run a script or a program: then they are the last words of the outer one.
+func begins(inner *shell.Action, outer int, same func(k int) bool) int {
+	if inner.From >= 0 {
+		return inner.From
+	}
+	n := len(inner.Words)
+	if n >= outer {
+		return -1
+	}
+	for k := range n {
+		if !same(k) {
+			return -1
+		}
+	}
+	return outer - n
 }
 
 // command returns the command of an action, nil if it is none.
