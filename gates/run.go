@@ -16,6 +16,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/process"
 	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 // Status is what became of a gate.
@@ -84,16 +85,15 @@ type Watcher interface {
 
 // Runner runs the gates of a plan, one after the other.
 type Runner struct {
-	Decider  Decider
-	Recorder Recorder
-	Watcher  Watcher
-	// Workspace is the directory that plans run in, absolute and without links;
-	// Home the home directory, "" if there is none.
-	Workspace, Home string
-	Agent, Session  string // of the tool uses
-	// Command is what a line runs without a shell. It is not ok if the line needs
-	// one; Shell says whether it then gets bash.
-	Command func(line string, facts *shell.Facts) (argv, env []string, ok bool)
+	Decider        Decider
+	Recorder       Recorder
+	Watcher        Watcher
+	Workspace      string        // that plans run in, absolute and without links
+	Options        shell.Options // how lines are read; Dir is the gate's
+	Agent, Session string        // of the tool uses
+	// Command is what a line runs without a shell. Where it needs one the error
+	// is ErrShell; Shell says whether it then gets bash.
+	Command func(line string, facts *shell.Facts) (argv, env []string, err error)
 	Shell   bool
 	Env     []string      // of the programs, before what a gate sets
 	Limit   time.Duration // of each gate
@@ -102,6 +102,10 @@ type Runner struct {
 
 	run func(context.Context, *process.Command) (process.Result, error) // nil: really
 }
+
+// ErrShell is that a line runs more than one program, or another one than its
+// words say.
+var ErrShell = errors.New("it needs a shell, and the whitelist does not allow shell operators")
 
 // Environment is the environment that gates get of a program's own: all but the
 // variable that lifts the whitelist.
@@ -201,13 +205,16 @@ func lineOf(input json.RawMessage) (string, error) {
 	return in.Command, nil
 }
 
+// madeUp are the objections that count as hallucinated.
+var madeUp = []string{string(whitelist.TooLong), string(whitelist.ShellOperators), string(whitelist.NotWhitelisted), string(whitelist.DangerousArgs)}
+
 // blocked says why a gate was not allowed.
 func (res *Result) blocked(decided *permission.Result) {
 	res.Status, res.Failure, res.Reason = Blocked, Denied, decided.Reason
 	switch o := decided.Objection; {
 	case decided.Interrupt:
 		res.Failure = Paused
-	case o.Behavior != 0: // as it is counted
+	case o.Behavior != 0 && slices.Contains(madeUp, o.Kind):
 		res.Failure, res.Reason = Hallucination, o.Kind+": "+o.Reason
 	}
 }
@@ -240,13 +247,14 @@ func (s *state) start(ctx context.Context, g *Gate, dir string, res *Result) {
 // command is what an allowed line runs: the program itself, or bash with the
 // very same line where it needs a shell and may have one.
 func (r *Runner) command(line string, g *Gate, dir string) (*process.Command, error) {
-	facts := shell.Analyze(line, shell.Options{Dir: dir, Home: r.Home, Workspace: r.Workspace})
-	argv, assigned, ok := r.Command(line, facts)
+	options := r.Options
+	options.Dir = dir
+	argv, assigned, err := r.Command(line, shell.Analyze(line, options))
 	switch {
-	case !ok && !r.Shell:
-		return nil, errors.New("it needs a shell, and the whitelist does not allow shell operators")
-	case !ok:
+	case errors.Is(err, ErrShell) && r.Shell:
 		argv, assigned = []string{"bash", "-c", line}, nil
+	case err != nil:
+		return nil, err
 	}
 	env := append(slices.Clip(r.Env), "PWD="+dir)
 	for _, name := range slices.Sorted(maps.Keys(g.Env)) {

@@ -39,6 +39,7 @@ func (c ceiling) Forbid(line string, _ *shell.Facts) permission.Objection {
 var objections = ceiling{
 	"magic":   {Behavior: permission.Deny, Kind: "not_whitelisted", Reason: "no such script"},
 	"perhaps": {Behavior: permission.Ask, Kind: "not_whitelisted", Reason: "it is not listed"},
+	"gone":    {Behavior: permission.Deny, Kind: "no_whitelist", Reason: "it cannot be read"},
 	"dry":     {Kind: "not_whitelisted", Reason: "it is not listed"},
 }
 
@@ -100,7 +101,7 @@ func newRig(t *testing.T, text string) *rig {
 	r := &rig{ends: map[string]process.Result{}, errs: map[string]error{}}
 	r.Runner = &Runner{
 		Decider:  &permission.Evaluator{Policy: compiled, Session: session, Env: workspace.Env{Place: place}, Recorder: r, Pauser: r, Ceiling: objections},
-		Recorder: r, Watcher: r, Workspace: dir, Home: "/home/x", Agent: "a1", Session: "s1", Limit: 30 * time.Second,
+		Recorder: r, Watcher: r, Workspace: dir, Options: shell.Options{Home: "/home/x", Workspace: dir}, Agent: "a1", Session: "s1", Limit: 30 * time.Second,
 		Env: []string{"PATH=/bin", "PWD=/old"}, Output: func(string, string) io.Writer { return io.Discard },
 		Command: plain, run: r.program,
 	}
@@ -108,14 +109,14 @@ func newRig(t *testing.T, text string) *rig {
 }
 
 // plain takes simple lines of known words.
-func plain(_ string, facts *shell.Facts) (argv, env []string, ok bool) {
+func plain(_ string, facts *shell.Facts) (argv, env []string, err error) {
 	if !facts.Simple {
-		return nil, nil, false
+		return nil, nil, ErrShell
 	}
 	for _, w := range facts.Actions[0].Words {
 		argv = append(argv, w.Text)
 	}
-	return argv, nil, true
+	return argv, nil, nil
 }
 
 func read(t *testing.T, items string) *Plan {
@@ -152,6 +153,7 @@ func TestResults(t *testing.T) {
 			Result{Status: Fail, Failure: NotStarted, Reason: "start npm: file does not exist"}, true},
 		{"whitelist", bare, `"run": "npm run magic"`, nil, Result{Status: Blocked, Failure: Hallucination, Reason: "not_whitelisted: no such script"}, false},
 		{"whitelist that asks, nobody there", bare, `"run": "npm run perhaps"`, nil, Result{Status: Blocked, Failure: Hallucination, Reason: "not_whitelisted: it is not listed"}, false},
+		{"whitelist that cannot be read", bare, `"run": "npm run gone"`, nil, Result{Status: Blocked, Failure: Denied, Reason: "it cannot be read"}, false},
 		{"whitelist that only tells", bare, `"run": "npm run dry"`, nil, Result{Status: Pass}, true},
 		{"deny rule", bare + `deny = ["Bash(npm:*)"]`, `"run": "npm test"`, nil, Result{Status: Blocked, Failure: Denied, Reason: `Bash(npm:*)`}, false},
 		{"ask rule, nobody there", bare + `ask = ["Bash(npm:*)"]`, `"run": "npm test"`, nil, Result{Status: Blocked, Failure: Denied, Reason: `there is nobody to ask`}, false},
@@ -253,9 +255,9 @@ func TestProgram(t *testing.T) {
 		if err := errors.Join(os.Mkdir(filepath.Join(r.Workspace, "sub"), 0o700), os.Symlink("sub", filepath.Join(r.Workspace, "link"))); err != nil {
 			t.Fatal(err)
 		}
-		r.Command = func(line string, facts *shell.Facts) (argv, env []string, ok bool) {
-			argv, _, ok = plain(line, facts)
-			return argv, tt.assigned, ok
+		r.Command = func(line string, facts *shell.Facts) (argv, env []string, err error) {
+			argv, _, err = plain(line, facts)
+			return argv, tt.assigned, err
 		}
 		var got *process.Command
 		r.run = func(_ context.Context, c *process.Command) (process.Result, error) {
