@@ -92,3 +92,12 @@ func refuses(name, value string, allowed func(name string) bool) string {
 	}
 	return ""
 }
+
+// Dir is the directory that a gate of a checked plan runs in, without links.
+func Dir(workspaceDir string, g *Gate) string {
+	dir, err := g.dir(workspaceDir)
+	if err != nil {
+		return "" // unknown: nothing is proven there
+	}
+	return dir
+}

@@ -26,14 +26,22 @@ type policyFlags struct {
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
+	// listed: a whitelist is named, so that the one in the default place does not
+	// bind.
+	listed bool
+}
+
+// addSources adds the flags that say where policies are looked for.
+func (p *policyFlags) addSources(flags *pflag.FlagSet) {
+	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
+	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
 }
 
 func (p *policyFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&p.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	flags.StringVar(&p.file, "policy", "", "policy `file` (TOML) in place of the workspace's own; flags add to it")
+	p.addSources(flags)
 	flags.StringVar(&p.chat, "frontmatter", "", "chat `file` (Markdown) with permission settings at its head; see agent-wrapper trust")
-	flags.BoolVar(&p.isolated, "isolated", false, "no policy but what the flags say: none of the machine, the user or the workspace")
 	flags.StringVar(&p.mode, "mode", "", "permission `mode`: default, acceptEdits, plan, dontAsk, bypassPermissions (also --permission-mode)")
 	flags.StringVar(&p.unlisted, "unlisted", "", "what the allow list does not name: `ask|deny|risk` (default: ask in mode default, else deny)")
 	flags.StringVar(&p.risk, "risk", "", "risk tiers: `on|off` (default: on)")

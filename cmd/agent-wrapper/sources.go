@@ -73,7 +73,7 @@ func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warn
 		}
 	}
 	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
-	c.bindWhitelists(!p.isolated)
+	c.bindWhitelists(!p.isolated && !p.listed)
 	return c, nil
 }
 

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
+)
+
+// executeFlags are the flags of execute.
+type executeFlags struct {
+	planFlags
+	audit                   auditFlags
+	limit                   time.Duration
+	dryRun, asJSON, noInput bool
+	agent, path             string
+}
+
+// gateLimit is how long a gate may take where nothing else is said.
+const gateLimit = 30 * time.Second
+
+func (a *app) executeCommand() *cobra.Command {
+	f := &executeFlags{}
+	cmd := &cobra.Command{
+		Use:   "execute PLAN",
+		Short: "Run the gates of a plan, each only if the whitelist and your rules allow it",
+		Long: `execute runs the gates of a plan in the order in which its items depend on each
+other. Right before a gate starts it is decided: by the whitelist, and by the
+policies of the machine, the user and the workspace. What is blocked is not run
+and not tried again; what a whitelist blocks is counted, and at its threshold the
+agent is paused (agent-wrapper resume --plan PLAN).
+
+The exit code is 0 if all gates passed, 1 if one did not, 3 if one was blocked,
+2 if the plan or the whitelist is wrong; then nothing runs.`,
+		Example: `  agent-wrapper execute plan.json --dry-run
+  agent-wrapper execute plan.json --json --timeout 5m --no-input`,
+		Args: exactly(1, "the file of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.path = args[0]
+			return a.execute(cmd.Context(), f)
+		},
+	}
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.ask, "ask", nil, "ask `rules`, beside those of the policies")
+	flags.StringArrayVar(&f.deny, "deny", nil, "deny `rules`")
+	flags.DurationVar(&f.limit, "timeout", gateLimit, "how long a gate may take, as 90s or 5m: then it is ended, with all that it started")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: show what would run")
+	flags.BoolVar(&f.asJSON, "json", false, "one JSON document in place of a table")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is blocked")
+	flags.StringVar(&f.agent, "agent", "agent", "`name` of the agent that wrote the plan, for the count of made-up commands")
+	f.audit.add(flags)
+	return cmd
+}
+
+func (a *app) execute(ctx context.Context, f *executeFlags) error {
+	if f.limit <= 0 {
+		return usage("--timeout %v: a gate needs some time", f.limit)
+	}
+	p, err := f.compilePlanned()
+	if err != nil {
+		return err
+	}
+	if err := p.lift(a); err != nil {
+		return err
+	}
+	plan, err := p.plan(f.path)
+	if err != nil {
+		return err
+	}
+	p.tellLists(a)
+	if f.dryRun {
+		return a.rehearse(f, p, plan)
+	}
+	return a.runGates(ctx, f, p, plan)
+}
+
+// lift takes the whitelists away if a person said so in our own environment and
+// the administrator does not forbid it.
+func (p *planned) lift(a *app) error {
+	switch value := os.Getenv(gates.Bypass); {
+	case value == "" || value == "0":
+		return nil
+	case value != "1":
+		a.warn(fmt.Sprintf("%s=%s does nothing: only 1 lifts the whitelist", gates.Bypass, value))
+		return nil
+	case p.spec.WhitelistBypass == "off":
+		return &coded{codeDenied, fmt.Errorf("%s=1 is refused: the policy of this machine forbids to lift a whitelist", gates.Bypass)}
+	}
+	p.lifted, p.ceiling, p.names = true, nil, []string{"none: lifted by " + gates.Bypass}
+	return nil
+}
+
+// runner is the runner of a plan's gates, but for what only a real run has.
+func (f *executeFlags) runner(p *planned) *gates.Runner {
+	return &gates.Runner{
+		Workspace: p.place.Workspace, Options: p.options(), Agent: f.agent, Session: "execute-" + rand.Text()[:12],
+		Command: p.command, Shell: p.shell(), Env: gates.Environment(os.Environ()), Limit: f.limit,
+	}
+}
+
+// runGates runs a plan.
+func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *gates.Plan) (err error) {
+	record, err := f.audit.open()
+	if err != nil {
+		return err
+	}
+	defer closing(record, &err)
+	p.policy.Guarded = append(p.policy.Guarded, record.files...)
+	if err := p.recordLift(a, record, f.path); err != nil {
+		return err
+	}
+	s := &screen{out: a.err}
+	d := p.desk()
+	d.keep = f.keeper(p.compiled)
+	v, g, err := p.gateEvaluator(f, record, s, a.approver(f.noInput, &stream{out: s, json: true}, s, d))
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	r := f.runner(p)
+	watch := &progress{out: s}
+	if isTerminal(a.err) {
+		watch.every = elapsed
+	}
+	r.Decider, r.Recorder, r.Watcher, r.Output = v, record, watch, watch.output
+	tellBlocked(s, r.Preview(plan))
+	results, err := r.Run(ctx, plan)
+	if err := errors.Join(a.writeResults(f, p, results), err); err != nil {
+		return err
+	}
+	return exit(resultsCode(results))
+}
+
+// recordLift writes down that the whitelist is lifted, before anything runs.
+func (p *planned) recordLift(a *app, r *record, path string) error {
+	if !p.lifted {
+		return nil
+	}
+	words := fmt.Sprintf("%s=1 in the environment: no whitelist binds this run of %s", gates.Bypass, absolute(path))
+	if err := r.Note("whitelist_bypass", words); err != nil {
+		return fmt.Errorf("the whitelist is not lifted and nothing runs: %w", err)
+	}
+	const line = "!!! ------------------------------------------------------------"
+	fmt.Fprintf(a.err, "%s\n!!! THE WHITELIST IS LIFTED for this run (%s=1).\n!!! Deny rules, tiers and the guard against catastrophes still hold.\n!!! It is in the record: agent-wrapper audit search --kind note\n%s\n", line, gates.Bypass, line)
+	return nil
+}
+
+// gateEvaluator decides gates: what it denies for a whitelist is counted for the
+// agent and the plan, and a paused agent runs nothing.
+func (p *planned) gateEvaluator(f *executeFlags, r *record, s io.Writer, person permission.Approver) (*permission.Evaluator, *guard, error) {
+	tell := func(text string) { fmt.Fprintf(s, "agent-wrapper: %s\n", visible.Line(text)) }
+	g, err := p.guard(guardFlags{agent: f.agent, plan: f.path}, r, tell)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := p.evaluator()
+	v.Approver, v.Recorder, v.Pauser = person, g.recorder(p.rehearses() && !p.lifted), g
+	return v, g, nil
+}
+
+// GateEnded records what became of a gate that was allowed.
+func (r *record) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
+	return r.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
+}
+
+// tellBlocked says what is known to be blocked, before anything runs.
+func tellBlocked(out io.Writer, list []gates.Preview) {
+	for _, v := range list {
+		if v.Would == gates.WouldBlock {
+			fmt.Fprintf(out, "%s: will be blocked (%s: %s)\n", gateName(v.Item, v.Gate), v.Failure, visible.Line(v.Reason))
+		}
+	}
+}
+
+// resultsCode is what results mean for the exit code.
+func resultsCode(results []gates.Result) int {
+	code := codeDone
+	for i := range results {
+		switch results[i].Status {
+		case gates.Blocked:
+			code = codeDenied
+		case gates.Pass:
+		default:
+			code = max(code, codeInternal)
+		}
+	}
+	return code
+}
+
+// counts are how many gates came to each status.
+type counts struct {
+	Pass    int `json:"pass"`
+	Fail    int `json:"fail"`
+	Blocked int `json:"blocked"`
+	Skipped int `json:"skipped"`
+}
+
+func counted(results []gates.Result) (n counts) {
+	for i := range results {
+		switch results[i].Status {
+		case gates.Pass:
+			n.Pass++
+		case gates.Fail:
+			n.Fail++
+		case gates.Blocked:
+			n.Blocked++
+		default:
+			n.Skipped++
+		}
+	}
+	return n
+}
+
+func (a *app) writeResults(f *executeFlags, p *planned, results []gates.Result) error {
+	n := counted(results)
+	if f.asJSON {
+		return writeJSON(a.out, struct {
+			Plan       string         `json:"plan"`
+			Agent      string         `json:"agent"`
+			Whitelists []string       `json:"whitelists"`
+			Summary    counts         `json:"summary"`
+			Results    []gates.Result `json:"results"`
+		}{absolute(f.path), f.agent, p.names, n, append([]gates.Result{}, results...)})
+	}
+	t := newTable(a.out, "ITEM", "GATE", "RESULT", "TIME", "COMMAND")
+	for _, r := range results {
+		t.row(r.Item, r.Gate, string(r.Status), fmt.Sprint(time.Duration(r.Took)*time.Millisecond), r.Command)
+		if r.Failure != "" {
+			t.more(string(r.Failure) + ": " + r.Reason)
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%d passed, %d failed, %d blocked, %d skipped\n", n.Pass, n.Fail, n.Blocked, n.Skipped)
+	return err
+}
+
+// rehearse shows what execute would do. Nothing is recorded or counted.
+func (a *app) rehearse(f *executeFlags, p *planned, plan *gates.Plan) error {
+	j, err := journal()
+	if err != nil {
+		return err
+	}
+	v := p.evaluator()
+	v.Pauser = &whitelist.Tracker{Journal: j, Key: whitelist.Key{Agent: f.agent, Plan: planID(f.path)}, Threshold: p.threshold()}
+	r := f.runner(p)
+	r.Decider = v
+	list := r.Preview(plan)
+	if f.asJSON {
+		err = writeJSON(a.out, map[string]any{"plan": absolute(f.path), "agent": f.agent, "whitelists": p.names, "dry_run": true, "gates": append([]gates.Preview{}, list...)})
+	} else {
+		err = writePreview(a.out, list)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].Would == gates.WouldBlock {
+			return exit(codeDenied)
+		}
+	}
+	return nil
+}
+
+func writePreview(out io.Writer, list []gates.Preview) error {
+	t := newTable(out, "ITEM", "GATE", "WOULD", "COMMAND")
+	for _, v := range list {
+		t.row(v.Item, v.Gate, v.Would, v.Command)
+		switch {
+		case v.Failure != "":
+			t.more(string(v.Failure) + ": " + v.Reason)
+		case v.Reason != "":
+			t.more(v.Reason)
+		case len(v.Runs) > 0:
+			t.more("runs " + strings.Join(quotedAll(v.Runs), " "))
+		}
+	}
+	return t.flush()
+}
+
+func quotedAll(words []string) []string {
+	var list []string
+	for _, w := range words {
+		list = append(list, fmt.Sprintf("%q", w))
+	}
+	return list
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
+)
+
+// planFlags are the flags of the commands that read a plan.
+type planFlags struct {
+	policyFlags
+	whitelist string
+}
+
+func (f *planFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.addSources(flags)
+	flags.StringVar(&f.whitelist, "whitelist", "", "`file` with the commands that may run (default: "+whitelist.FileName+" in the workspace, else a short built-in list); those that a policy names bind too")
+}
+
+// planned is a policy with the whitelists of gates.
+type planned struct {
+	*compiled
+	// lifted: no whitelist binds, since a person lifted them.
+	lifted bool
+	// names are the whitelists, for people.
+	names []string
+}
+
+// compilePlanned makes the policy that gates are decided by: the policies of
+// machine, user and workspace, with a bare Bash in the allow list, because here
+// the whitelist is the gate and the plan is the caller's own word. A mode that
+// answers for commands does not count: it would lift ask rules.
+func (f *planFlags) compilePlanned() (*planned, error) {
+	f.allow = append(f.allow, "Bash")
+	f.listed = f.whitelist != ""
+	c, err := f.compile()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append([]*permission.Policy{c.policy}, c.policy.Further...) {
+		if p.Mode != modes.Plan && p.Mode != modes.DontAsk {
+			p.Mode = modes.Default
+		}
+	}
+	c.warnings = slices.DeleteFunc(c.warnings, func(w string) bool { return strings.HasPrefix(w, "--allow:") }) // of our own rule
+	p := &planned{compiled: c}
+	return p, p.readWhitelists(f)
+}
+
+// readWhitelists reads the whitelists that bind gates. One that cannot be read
+// is an error: nothing runs.
+func (p *planned) readWhitelists(f *planFlags) error {
+	p.lists, p.ceiling = nil, nil
+	files := p.whitelistFiles(!f.isolated && !f.listed)
+	if f.listed && !slices.Contains(files, absolute(f.whitelist)) {
+		files = append(files, absolute(f.whitelist))
+	}
+	for _, file := range files {
+		list, err := whitelist.Read(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return usage("there is no whitelist %s: nothing runs", file)
+		}
+		if err != nil {
+			return usage("the whitelist cannot be used, so nothing runs: %w", err)
+		}
+		p.policy.Guarded = append(p.policy.Guarded, file)
+		p.bind(list, file)
+	}
+	if len(files) == 0 {
+		p.bind(whitelist.BuiltIn(), "built-in")
+	}
+	return nil
+}
+
+func (p *planned) bind(list *whitelist.List, name string) {
+	p.lists = append(p.lists, list)
+	p.names = append(p.names, name)
+	p.ceiling = append(p.ceiling, &whitelist.Validator{List: list, Argv: true})
+}
+
+// tellLists says which whitelist binds, where nobody named one.
+func (p *planned) tellLists(a *app) {
+	for _, w := range p.warnings {
+		a.warn(w)
+	}
+	if slices.Contains(p.names, "built-in") {
+		a.warn("there is no whitelist: the strict built-in list binds (npm test, npm run build, npm run lint, git status, git diff); write " + whitelist.FileName + ", or name a file with --whitelist")
+	}
+}
+
+func (a *app) warn(text string) {
+	fmt.Fprintf(a.err, "agent-wrapper: warning: %s\n", visible.Line(text))
+}
+
+// plan reads a plan, and looks whether it may run here.
+func (p *planned) plan(path string) (*gates.Plan, error) {
+	plan, err := gates.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("there is no plan %s", path)
+	}
+	if err == nil {
+		err = plan.Check(p.place.Workspace, p.mayBeSet)
+	}
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	p.policy.Guarded = append(p.policy.Guarded, absolute(path))
+	return plan, nil
+}
+
+// mayBeSet reports whether a gate may set a variable: one that every whitelist
+// allows, or if they are lifted one that makes no program run another.
+func (p *planned) mayBeSet(name string) bool {
+	if p.lifted {
+		facts := shell.Analyze(name+"=x true", shell.Options{})
+		return !slices.ContainsFunc(facts.Actions, func(a shell.Action) bool { return a.Kind == shell.Opaque })
+	}
+	return !slices.ContainsFunc(p.lists, func(l *whitelist.List) bool { return !slices.Contains(l.Policy().AllowEnvVars, name) })
+}
+
+// options are how the evaluator reads lines.
+func (p *planned) options() shell.Options {
+	return shell.Options{Home: p.place.Home, Workspace: p.place.Workspace, Catalog: p.policy.Catalog}
+}
+
+// shell reports whether lines that need a shell get one.
+func (p *planned) shell() bool {
+	return p.lifted || !slices.ContainsFunc(p.lists, func(l *whitelist.List) bool {
+		return !l.Policy().AllowShellOperators && !l.Policy().DryRunMode
+	})
+}
+
+// command is what an allowed line runs: as its whitelist says, or where that
+// refuses it, and a person or a dry run let it through, the words as they are.
+func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, err error) {
+	for _, list := range p.lists {
+		words, set, ok := list.Command(line, facts)
+		switch {
+		case !ok || p.lifted:
+		case argv == nil:
+			argv, env = p.located(words, facts), set
+		case !slices.Equal(argv, p.located(words, facts)):
+			return nil, nil, fmt.Errorf("its whitelists name different programs for it: %s and %s", argv[0], words[0])
+		}
+	}
+	if argv != nil {
+		return argv, env, nil
+	}
+	if !facts.Simple {
+		return nil, nil, gates.ErrShell
+	}
+	words := facts.Actions[0].Words
+	for i := range words {
+		if !words[i].Known() {
+			return nil, nil, gates.ErrShell
+		}
+		argv = append(argv, words[i].Text)
+	}
+	return argv, nil, nil
+}
+
+// located are the words of a program; where a whitelist names a file for it, and
+// relative, that is below the workspace.
+func (p *planned) located(argv []string, facts *shell.Facts) []string {
+	said := func(a shell.Action) bool { return a.Kind == shell.Command && a.Words[0].Text == argv[0] }
+	if !slices.ContainsFunc(facts.Actions, said) && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(p.place.Workspace, argv[0])
+	}
+	return argv
+}

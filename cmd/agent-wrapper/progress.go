@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/gates"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+// progress tells of gates as they run: when one starts, what it prints, on a
+// terminal how long it has been running, and how it ended.
+type progress struct {
+	out   io.Writer     // takes whole lines
+	every time.Duration // how often the elapsed time is told; 0: never
+	ends  func()        // stops telling of the gate that runs
+	lines *prefixed     // what it prints
+}
+
+// elapsed is how often a terminal is told that a gate still runs.
+const elapsed = 5 * time.Second
+
+// Begins tells that a gate starts.
+func (p *progress) Begins(item, gate string) {
+	name := gateName(item, gate)
+	fmt.Fprintf(p.out, "%s: started\n", name)
+	if p.every == 0 {
+		return
+	}
+	stop := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() { p.tell(name, stop) })
+	p.ends = func() { close(stop); told.Wait() }
+}
+
+func (p *progress) tell(name string, stop <-chan struct{}) {
+	begun := time.Now()
+	tick := time.NewTicker(p.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			fmt.Fprintf(p.out, "%s: still running after %v\n", name, time.Since(begun).Round(time.Second))
+		}
+	}
+}
+
+// Ends tells what became of a gate.
+func (p *progress) Ends(r *gates.Result) {
+	if p.ends != nil {
+		p.ends()
+		p.ends = nil
+	}
+	if p.lines != nil {
+		p.lines.flush()
+		p.lines = nil
+	}
+	text := string(r.Status)
+	if r.Took > 0 {
+		text += fmt.Sprintf(" after %v", time.Duration(r.Took)*time.Millisecond)
+	}
+	if r.Failure != "" {
+		text += fmt.Sprintf(" (%s: %s)", r.Failure, r.Reason)
+	}
+	fmt.Fprintf(p.out, "%s: %s\n", gateName(r.Item, r.Gate), visible.Line(text))
+	for _, a := range r.Artifacts {
+		if !a.Present {
+			fmt.Fprintf(p.out, "%s: it left no %s\n", gateName(r.Item, r.Gate), visible.Line(a.Path))
+		}
+	}
+}
+
+// output takes what a gate prints.
+func (p *progress) output(item, gate string) io.Writer {
+	p.lines = &prefixed{out: p.out, prefix: gateName(item, gate) + " | "}
+	return p.lines
+}
+
+func gateName(item, gate string) string { return visible.Line(item + "/" + gate) }
+
+// prefixed writes whole lines, each behind a prefix, with nothing in them that a
+// terminal would obey.
+type prefixed struct {
+	mu     sync.Mutex
+	out    io.Writer
+	prefix string
+	rest   []byte
+}
+
+// longLine is where a line without an end is cut, in bytes.
+const longLine = 16 << 10
+
+// Write writes the lines that p completes.
+func (w *prefixed) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rest = append(w.rest, p...)
+	for {
+		n := bytes.IndexByte(w.rest, '\n')
+		if n < 0 && len(w.rest) < longLine {
+			return len(p), nil
+		}
+		if n < 0 || n > longLine {
+			n = longLine
+		}
+		if err := w.line(w.rest[:n]); err != nil {
+			return 0, err
+		}
+		w.rest = bytes.TrimPrefix(w.rest[n:], []byte("\n"))
+	}
+}
+
+func (w *prefixed) line(text []byte) error {
+	text = bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\r")), []byte("\t"), []byte("    "))
+	_, err := fmt.Fprintf(w.out, "%s%s\n", w.prefix, visible.Line(string(text)))
+	return err
+}
+
+// flush writes a last line that has no end.
+func (w *prefixed) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.rest) > 0 {
+		_ = w.line(w.rest) // the gate is over: its end is told all the same
+		w.rest = nil
+	}
+}
