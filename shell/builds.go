@@ -10,16 +10,27 @@ import (
 // "Overriding Variables", "Implicit Variables").
 func (e *effector) make() {
 	for _, r := range e.operandWords(0) {
-		name, value, found := strings.Cut(r.Text, "=")
-		if !found || r.holeAt(0) {
-			continue
+		at := strings.IndexByte(r.Text, '=')
+		if at < 0 {
+			at = len(r.Text)
 		}
-		e.makeVariable(name, cutWord(r, len(r.Text)-len(value)))
+		switch name := strings.TrimSpace(r.Text[:at]); {
+		case r.holeAt(0):
+		case len(r.Holes) > 0 && r.Holes[0].At <= at && strings.Trim(name, makeCapitals) == "":
+			e.unprovenLate("the argument " + show(&r) + " of make may set any variable that begins with " + name)
+		case at < len(r.Text):
+			e.makeVariable(name, cutWord(r, at+1))
+		}
 	}
 }
 
+// makeCapitals are what the names of variables are made of that make and its
+// built-in rules know.
+const makeCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+// makeVariable reads NAME=VALUE. Blanks about the name are none of it.
 func (e *effector) makeVariable(name string, value Word) {
-	plain := strings.TrimRight(name, ":+?!")
+	plain := strings.TrimSpace(strings.TrimRight(name, ":+?!"))
 	flags := strings.HasSuffix(plain, "FLAGS") && plain != ".SHELLFLAGS" && plain != "MAKEFLAGS"
 	switch {
 	case strings.HasSuffix(name, "!"), plain == "SHELL", plain == ".SHELLFLAGS", plain == "MAKEFLAGS", plain == "GNUMAKEFLAGS", plain == "MAKEFILES":
@@ -34,8 +45,12 @@ func (e *effector) makeVariable(name string, value Word) {
 		e.odd("the variable "+plain+" can make recipes run anything", "leave it out")
 	case makePlaces[plain]:
 		e.write(value, NeedOutside, false, "variable "+plain+" of make")
-	case operators(value.Text):
+	case breaks(value.Text, 0), breaks(value.Text, '"'):
 		e.odd("recipes may run the value of the variable "+plain, "leave shell operators out of it")
+	case breaks(value.Text, '\''):
+		e.unprovenLate("recipes that put the variable " + plain + " in single quotes would run part of its value")
+	case value.hasHole(AnyText):
+		e.unprovenLate("the value of the variable " + plain + " is known only when it runs, and recipes may run it")
 	}
 }
 
@@ -63,7 +78,7 @@ var makeTools = set(
 // makeProgram: a compiler by its name, with its version and target, is what the
 // recipe is written for; anything else is a program that it is told to run.
 func (e *effector) makeProgram(name string, value Word) {
-	if !strings.ContainsAny(value.Text, " /") && value.Known() {
+	if !strings.ContainsAny(value.Text, " /") && value.Known() && !breaks(value.Text, 0) {
 		tool := strings.TrimRight(value.Text, "0123456789.-")
 		if i := strings.LastIndexByte(tool, '-'); i >= 0 && makeTools[tool[i+1:]] || makeTools[tool] || makeTools[value.Text] || tool == "" {
 			return
@@ -74,7 +89,7 @@ func (e *effector) makeProgram(name string, value Word) {
 
 // flags reads the value of a variable with options for a compiler.
 func (e *effector) flags(name string, value Word) {
-	if !value.Known() || operators(value.Text) {
+	if !value.Known() || breaks(value.Text, 0) || breaks(value.Text, '"') || breaks(value.Text, '\'') {
 		e.odd("recipes may run the value of the variable "+name, "leave shell operators out of it")
 		return
 	}
@@ -95,14 +110,18 @@ func (e *effector) flags(name string, value Word) {
 	e.part(words, -1)
 }
 
-// operators reports whether text holds an operator of the shell outside quotes.
-func operators(text string) bool {
-	quote := byte(0)
+// breaks reports whether text holds an operator of the shell outside quotes, or
+// leaves other quotes open, where it is put between quotes of one kind; 0 is
+// none.
+func breaks(text string, around byte) bool {
+	quote := around
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
 		case c == '`' && quote != '\'':
 			return true
+		case c == '\\' && quote != '\'':
+			i++
 		case quote != 0:
 			if c == quote {
 				quote = 0
@@ -113,7 +132,7 @@ func operators(text string) bool {
 			return true
 		}
 	}
-	return quote != 0
+	return quote != around
 }
 
 // reformats: a formatter or fixer by its subcommand changes the sources below its
@@ -128,7 +147,10 @@ func (e *effector) reformats() {
 
 // goSources: what go changes of the module, and code that it fetches and runs.
 func (e *effector) goSources() {
+	e.goCompiles()
 	switch path := strings.Join(e.scan.Path, " "); path {
+	case "test":
+		e.goTestArgs()
 	case "fmt", "fix":
 		if !e.has("-n") && !e.has("-diff") {
 			e.reformats()
@@ -143,6 +165,54 @@ func (e *effector) goSources() {
 		if len(e.operands) > 0 && strings.Contains(e.words[e.operands[0]].Text, "@") {
 			e.apartLate("go run fetches what it runs")
 		}
+	}
+}
+
+// goCompiles: the compiler and the assembler of go have options that write files
+// (go tool compile, go tool asm); what is not known as harmless needs a rule for
+// the very words.
+func (e *effector) goCompiles() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "-gcflags" && a.Option.Names[0] != "-asmflags" {
+			continue
+		}
+		if !a.Value.Known() || slices.ContainsFunc(strings.Fields(a.Value.Text), compilerWrites) {
+			e.unprovenLate("option " + a.Option.Names[0] + " of go may name a file that is written")
+		}
+	}
+}
+
+// compilerWrites reports whether one word of -gcflags, [PATTERN=]OPTION, is none
+// of those that are known to write nothing.
+func compilerWrites(word string) bool {
+	if dash := strings.IndexByte(word, '-'); dash > 0 && word[dash-1] == '=' {
+		word = word[dash:]
+	}
+	word = strings.Trim(word, `"'`)
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	return !compilerFlags[name]
+}
+
+var compilerFlags = set(
+	"m", "N", "l", "S", "e", "B", "C", "E", "K", "L", "W", "w", "h", "v", "live", "std", "race", "msan", "asan", "dynlink", "shared", "smallframes", "complete",
+	"trimpath", "lang", "c", "d", "D", "dwarf", "spectre", "goversion", "wb", "errorurl", "pack", "t", "r", "j", "all",
+)
+
+// goTestArgs: an option of the tests' own behind -args names a file as it does
+// before it (go help testflag).
+func (e *effector) goTestArgs() {
+	at := slices.IndexFunc(e.words, func(w Word) bool { return w.Text == "-args" || w.Text == "--args" })
+	if at < 0 {
+		return
+	}
+	words := []Word{e.words[0], {Text: "test"}}
+	for _, w := range e.words[at+1:] {
+		if strings.HasPrefix(strings.TrimLeft(w.Text, "-"), "test.") || len(words) > 2 {
+			words = append(words, w)
+		}
+	}
+	if len(words) > 2 {
+		e.part(words, -1)
 	}
 }
 
@@ -233,6 +303,9 @@ func (e *effector) cmake() {
 	if words, ok := e.behindDashes(); ok && e.has("--build") {
 		e.part(append([]Word{{Text: "make"}}, words...), -1)
 	}
+	if !e.has("-E") {
+		e.cmakeProjects()
+	}
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption || a.Option.Names[0] != "-D" {
 			continue
@@ -241,6 +314,17 @@ func (e *effector) cmake() {
 		key, _, _ = strings.Cut(key, ":")
 		if slices.ContainsFunc([]string{"_COMPILER", "_LAUNCHER", "_PROGRAM", "_LINKER", "_EMULATOR", "_COMMAND", "_EXECUTABLE"}, func(end string) bool { return strings.HasSuffix(key, end) }) {
 			e.runText(cutWord(a.Value, len(a.Value.Text)-len(value)), "variable "+key+" of cmake", false)
+		}
+	}
+}
+
+// cmakeProjects: a directory whose project is obeyed, as with -S.
+func (e *effector) cmakeProjects() {
+	for _, r := range e.operandWords(0) {
+		for _, dir := range beneath(e.dirs, r) {
+			if !e.w.inside(&dir) {
+				e.unprovenLate("cmake obeys a project outside the workspace, or an unknown one")
+			}
 		}
 	}
 }
@@ -255,10 +339,10 @@ func (e *effector) mvn() {
 		}
 		key, value, _ := strings.Cut(a.Value.Text, "=")
 		file := cutWord(a.Value, len(a.Value.Text)-len(value))
-		switch low := strings.ToLower(key); {
+		switch low := strings.ToLower(strings.TrimSpace(key)); {
 		case low == "exec.executable":
 			e.runMore(file, "property exec.executable", false)
-		case javaSettings[low] || strings.HasSuffix(low, "argline") || strings.HasSuffix(low, "jvmargs") || strings.Contains(value, "-javaagent"):
+		case javaSettings[low] || strings.HasSuffix(low, ".debug") || strings.HasSuffix(low, "classpath") || strings.HasSuffix(low, "argline") || strings.HasSuffix(low, "jvmargs") || strings.Contains(value, "-javaagent"):
 			e.odd("the property "+key+" can make "+e.prog.Name+" load code", "leave it out")
 		case low == "output" || strings.HasPrefix(low, "output") || strings.HasSuffix(low, "outputfile") || strings.HasSuffix(low, "outputdirectory"):
 			e.write(file, NeedCover, false, "property "+key)

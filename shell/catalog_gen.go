@@ -9622,7 +9622,7 @@ var subs129 = []Program{
 	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options126, Shared: [][]Option{options113}, Workdir: true},
 	{Name: "check", Style: Exact, Path: names{"build"}, Options: options114, Shared: [][]Option{options113}, Workdir: true},
 	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options112, Shared: [][]Option{options113}, Workdir: true, Named: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options115, Shared: [][]Option{options113}, Workdir: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options115, Shared: [][]Option{options113}, Workdir: true, Special: "rustc-words"},
 	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options126, Shared: [][]Option{options113}, Workdir: true},
 	{Name: "d", Style: Exact, Path: names{"build"}, Options: options114, Shared: [][]Option{options113}, Workdir: true},
 	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options126, Shared: [][]Option{options113}, Workdir: true},
@@ -27346,6 +27346,7 @@ var subs1056 = []Program{
 
 var options1057 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-w", "--workspace-root"}},
 	{Names: names{"-F", "--filter"}, Value: Required},

@@ -49,7 +49,7 @@ func (e *effector) npmSetting(verb string, rest []Word) {
 var npmCommands = set(
 	"script-shell", "shell", "editor", "viewer", "browser", "git", "node-gyp", "python", "node-options", "init-module",
 	"init.module", "onload-script", "registry", "proxy", "https-proxy", "http-proxy", "prefix", "cache", "globalconfig",
-	"userconfig", "ignore-scripts", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
+	"userconfig", "ignore-scripts", "strict-ssl", "cafile", "ca", "pnpmfile", "global-pnpmfile", "use-node-version", "scriptShell", "shell-emulator",
 )
 
 // runner: a name that is no subcommand of pnpm, yarn or bun is a script of the
@@ -58,12 +58,17 @@ var npmCommands = set(
 // program; one that the catalogue knows, and that is no tool of such packages,
 // needs cover of its own.
 func (e *effector) runner() {
+	e.workspaces()
 	run := e.prog.Name == "bun" && len(e.scan.Path) == 1 && e.scan.Path[0] == "run"
 	if len(e.operands) == 0 || e.pattern || len(e.scan.Path) > 0 && !run {
 		return
 	}
 	at := e.operands[0]
 	name := &e.words[at]
+	if e.prog.Name == "pnpm" && e.has("-c") {
+		e.runsText(e.words[at:], "option -c of pnpm")
+		return
+	}
 	if !name.Known() {
 		return
 	}
@@ -74,6 +79,16 @@ func (e *effector) runner() {
 		return
 	}
 	e.part(e.words[at:], at)
+}
+
+// workspaces: yarn runs what stands behind the name of a workspace, or behind
+// foreach, as if it stood behind yarn (yarnpkg.com/cli/workspace).
+func (e *effector) workspaces() {
+	skip := map[string]int{"workspace": 1, "workspaces foreach": 0}
+	n, ok := skip[strings.Join(e.scan.Path, " ")]
+	if rest := e.operandWords(n); ok && e.prog.Name == "yarn" && len(rest) > 0 {
+		e.part(append([]Word{e.words[0]}, e.words[e.operands[n]:]...), -1)
+	}
 }
 
 // packaged are the programs that packages bring along, and the names of scripts
