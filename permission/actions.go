@@ -95,6 +95,11 @@ type act struct {
 	protected bool
 	class     risk.Class
 	why       string // the reason for the class
+	factors   []string
+	// override is what the policy says of the class, nil if that is the tables'.
+	override *Override
+	// lifted: the class is higher than that of the tables.
+	lifted bool
 	// reads are what its command may read, once that is looked at.
 	reads []patterns.Subject
 }
@@ -122,9 +127,15 @@ func (e *evaluation) read() error {
 		e.readOther()
 		return nil
 	case t.kind == patterns.RunCommand:
-		return e.readLine(t)
+		err = e.readLine(t)
+	default:
+		err = e.readField(t)
 	}
-	return e.readField(t)
+	if err != nil {
+		return err
+	}
+	e.overlay()
+	return nil
 }
 
 func checkName(name string) error {
@@ -336,7 +347,7 @@ func (e *evaluation) addFree(sub patterns.Subject) {
 // add appends the action to e.acts; sub holds what is known of the tool use.
 func (e *evaluation) add(does *shell.Action, found *risk.Finding, sub *patterns.Subject) {
 	n := len(e.acts)
-	e.acts = append(e.acts, act{does: does, parent: does.Parent, class: found.Class, why: found.Reason})
+	e.acts = append(e.acts, act{does: does, parent: does.Parent, class: found.Class, why: found.Reason, factors: found.Factors})
 	a := &e.acts[n]
 	a.sub = *sub
 	a.sub.Recursive = does.Recursive

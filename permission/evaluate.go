@@ -592,8 +592,15 @@ func (e *evaluation) unlisted() Behavior {
 	return Deny
 }
 
+// named reports whether only an ask with a specifier counts for an action. One
+// that the policy itself put into tier 3 would else be allowed by the rule that
+// names it where before a bare one asked.
+func (e *evaluation) named(i int, firm bool) bool {
+	return e.strict(i) && (firm || !e.acts[i].lifted)
+}
+
 func (e *evaluation) askList(i int, firm bool) answer {
-	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.strict(i)})
+	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.named(i, firm)})
 	switch {
 	case m == patterns.Yes:
 		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), grounds: askedBy}
@@ -607,7 +614,7 @@ func (e *evaluation) askList(i int, firm bool) answer {
 func (e *evaluation) rules(i int, firm bool) answer {
 	for _, g := range e.policy.Rules {
 		m := e.meets(g, i)
-		if m == patterns.No || firm && m != patterns.Yes || e.strict(i) && !g.Specific() {
+		if m == patterns.No || firm && m != patterns.Yes || !g.Specific() && e.named(i, firm || g.Action() != patterns.Ask) {
 			continue
 		}
 		switch {
@@ -649,13 +656,19 @@ func (e *evaluation) fallback(i int, l listing) answer {
 // harmless reports whether an action that no rule names may go through by its
 // tier, or, for a tool without a command, because it reads in the workspace.
 func (a *act) harmless(riskOff bool) bool {
+	if a.override != nil && a.sub.Kind == patterns.WritePath {
+		return !riskOff && a.class.Tier() == 1
+	}
 	if !a.command() {
-		return a.sub.Kind == patterns.ReadPath && a.inside
+		return a.sub.Kind == patterns.ReadPath && a.inside && (riskOff || !a.lifted)
 	}
 	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && a.does.Unproven == ""
 }
 
 func (a *act) harmlessBy() string {
+	if a.override != nil {
+		return "tier 1: " + a.why
+	}
 	if !a.command() {
 		return "it reads inside the workspace"
 	}
@@ -664,7 +677,7 @@ func (a *act) harmlessBy() string {
 
 func (a *act) unapproved(riskOff bool) string {
 	switch {
-	case !a.command() || riskOff:
+	case riskOff || !a.command() && !a.lifted:
 		return "no rule allows it"
 	case a.does.Unproven != "":
 		return "it is not proven harmless: " + a.does.Unproven

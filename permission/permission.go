@@ -66,8 +66,12 @@ type Policy struct {
 	RiskOff        bool
 	NoCatastrophic bool
 	Profile        risk.Profile
-	Place          patterns.Place
-	Catalog        *shell.Catalog
+	// Overrides change the risk of single actions.
+	Overrides []Override
+	// SensitiveAsks: a read of a sensitive path is moderate, no longer safe.
+	SensitiveAsks bool
+	Place         patterns.Place
+	Catalog       *shell.Catalog
 	// Guarded are files that decide what the agent may do (policy files, the
 	// record, the agent CLI's settings): absolute paths; writes to them or
 	// below them are held asks in every mode.

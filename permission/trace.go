@@ -20,10 +20,13 @@ type TracedAction struct {
 	Action   string // "run npm install"
 	Pos, End int    // its place in the command line, in bytes
 	// Free: it needs no answer, only ask and deny rules see it.
-	Free  bool
-	Risk  risk.Class
-	Why   string // the reason for the risk
-	Steps []Step // the layers that said something, in order
+	Free bool
+	Risk risk.Class
+	Why  string // the reason for the risk
+	// Override is the entry of the policy that says the risk, "" if none does.
+	Override       string
+	OverrideSource patterns.Source
+	Steps          []Step // the layers that said something, in order
 	// Decides is the index in Steps of the step that this action comes to,
 	// -1 if none.
 	Decides int
@@ -75,6 +78,9 @@ func (e *evaluation) traced(i int) TracedAction {
 	t := TracedAction{Action: a.describe(), Free: a.free, Risk: a.class, Why: a.why, Decides: -1}
 	if a.does != nil {
 		t.Pos, t.End = a.does.Pos, a.does.End
+	}
+	if o := a.override; o != nil {
+		t.Override, t.OverrideSource = o.Text, o.Source
 	}
 	for layer := LayerGuard; layer <= LayerDefault; layer++ {
 		if s := e.step(layer, i); s.Layer != 0 {

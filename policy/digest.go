@@ -21,6 +21,8 @@ func (s *Spec) Digest() string {
 		Further                            []string
 		Whitelists, Escalation             []string `json:",omitempty"`
 		WhitelistBypass                    string   `json:",omitempty"`
+		Profile, SensitivePaths            string   `json:",omitempty"`
+		RiskOverrides                      [][]any  `json:",omitempty"`
 	}{
 		Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, WhitelistBypass: s.WhitelistBypass,
 		Allow: texts(s.Allow), Ask: texts(s.Ask), Deny: texts(s.Deny),
@@ -29,6 +31,10 @@ func (s *Spec) Digest() string {
 	said.Whitelists = texts(s.Whitelists)
 	if s.Escalation.given() {
 		said.Escalation = append([]string{s.Escalation.Webhook}, s.Escalation.Command...)
+	}
+	said.Profile, said.SensitivePaths = s.Profile, s.SensitivePaths
+	for _, o := range s.RiskOverrides {
+		said.RiskOverrides = append(said.RiskOverrides, []any{o.Pattern, o.Path, o.Risk, o.Reason, o.narrow, o.kept})
 	}
 	for _, r := range s.Rules {
 		said.Rules = append(said.Rules, rule{r.Tools, r.Paths, r.Commands, r.Patterns, r.Domains, r.Action, r.Message})

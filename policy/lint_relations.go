@@ -367,6 +367,7 @@ var lifted = []struct{ key, value, level, why, fix string }{
 	{"mode", "bypassPermissions", LevelDanger, "whatever no rule denies runs without a question", `mode = "acceptEdits" asks for commands`},
 	{"catastrophic", "off", LevelDanger, "rm -rf / is then a command like any other", "leave it out, and allow the one command that you need"},
 	{"risk", "off", LevelNote, "no command is denied or asked about for what it does, only by rules", "leave it out"},
+	{"profile", "terminal", LevelNote, "reboot and its like are asked about, not denied", "leave it out unless a person sits at the terminal"},
 	{"unlisted", "risk", LevelNote, "the allow list is no gate: what it does not name is decided by its risk", `unlisted = "ask"`},
 }
 
@@ -379,6 +380,23 @@ func settings(l *linter) {
 			Check: l.check, Level: s.level, Source: l.spec.places[s.key], Rule: s.key + " = " + quote(s.value), Why: s.why, Fix: s.fix,
 		})
 	}
+	for i := range l.spec.RiskOverrides {
+		if o := &l.spec.RiskOverrides[i]; o.Risk == "safe" {
+			l.findings = append(l.findings, l.harmless(o))
+		}
+	}
+}
+
+// harmless is what there is to say of an override that makes actions safe.
+func (l *linter) harmless(o *OverrideSpec) Finding {
+	f := Finding{
+		Check: l.check, Level: LevelNote, Source: o.Source, Rule: "risk_overrides " + o.String(),
+		Why: "it runs without a question wherever no rule speaks of it", Fix: "name no more than what does no harm",
+	}
+	if strings.Trim(o.Pattern, "* ") == "" && strings.Trim(o.Path, "*/") == "" {
+		f.Level, f.Why = LevelDanger, "whatever is not forbidden runs without a question wherever no rule speaks of it"
+	}
+	return f
 }
 
 // readsDifferently passes on what the reader of rules noted.

@@ -132,7 +132,12 @@ func without(places map[string]patterns.Source, key string) map[string]patterns.
 // keep holds what a managed source narrows against the sources behind it.
 func (m *merger) keep(managed Source) {
 	s := managed.Spec
-	for _, held := range [...][2]string{{"unlisted", "deny"}, {"risk", "on"}, {"catastrophic", "on"}} {
+	for i := range m.spec.RiskOverrides {
+		if slices.ContainsFunc(s.RiskOverrides, m.spec.RiskOverrides[i].same) {
+			m.spec.RiskOverrides[i].kept = true
+		}
+	}
+	for _, held := range [...][2]string{{"unlisted", "deny"}, {"risk", "on"}, {"catastrophic", "on"}, {"profile", "default"}, {"sensitive_paths", "ask"}} {
 		key, narrow := held[0], held[1]
 		setting := m.spec.settings()[key]
 		if *s.settings()[key] != narrow || *setting == narrow {
@@ -166,6 +171,7 @@ func (m *merger) further(src Source, change func(f *Spec)) {
 	f := *m.spec
 	f.Further, f.places = nil, without(m.spec.places, "")
 	f.Allow, f.Ask, f.Deny, f.Rules = slices.Clip(f.Allow), slices.Clip(f.Ask), slices.Clip(f.Deny), slices.Clip(f.Rules)
+	f.RiskOverrides = slices.Clip(f.RiskOverrides)
 	change(&f)
 	m.spec.Further = append(m.spec.Further, &f)
 }
@@ -192,11 +198,20 @@ func (m *merger) untrusted(src Source) {
 	if s.WhitelistBypass != "" {
 		m.ignore(s.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", s.WhitelistBypass)
 	}
+	var raising []OverrideSpec
+	for _, o := range s.RiskOverrides {
+		if o.Risk != "forbidden" {
+			m.ignore(o.Source, why, "what risk_overrides %s lowers", o.name())
+		}
+		o.narrow = true
+		raising = append(raising, o)
+	}
 	m.settings(src, why)
 	m.further(src, func(f *Spec) {
 		f.Ask = append(f.Ask, s.Ask...)
 		f.Deny = append(f.Deny, append(slices.Clip(s.Deny), s.SessionDeny...)...)
 		f.Rules = append(rules, f.Rules...)
+		f.RiskOverrides = append(f.RiskOverrides, raising...)
 		f.Gate = s.Allow
 		f.Programs = withPrograms(f.Programs, s.Programs)
 		if narrows(s.Mode) {
@@ -209,19 +224,29 @@ func (m *merger) untrusted(src Source) {
 		if s.Catastrophic == "on" {
 			f.Catastrophic = "on"
 		}
+		if s.Profile == "default" {
+			f.Profile = "default"
+		}
+		if s.SensitivePaths == "ask" {
+			f.SensitivePaths = "ask"
+		}
 	})
 }
 
 // defaults are what settings are that nobody gives; unlisted depends on the
 // mode.
-var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on"}
+var defaults = map[string]string{"mode": "default", "risk": "on", "catastrophic": "on", "profile": "default", "sensitive_paths": "note"}
+
+// narrow are the values by which a setting of an untrusted source counts; of
+// mode there are two.
+var narrow = map[string]string{"unlisted": "deny", "catastrophic": "on", "profile": "default", "sensitive_paths": "ask"}
 
 // settings notes the settings of an untrusted source that do not count.
 func (m *merger) settings(src Source, why string) {
 	s := src.Spec
-	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic"} {
 		value := *s.settings()[key]
-		counts := value == "" || key == "mode" && narrows(value) || key == "unlisted" && value == "deny" || key == "catastrophic" && value == "on"
+		counts := value == "" || key == "mode" && narrows(value) || value == narrow[key]
 		if !counts && value != cmp.Or(*m.spec.settings()[key], defaults[key]) {
 			m.ignore(s.at(src, key), why, "%s = %q", key, value)
 		}

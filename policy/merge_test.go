@@ -72,6 +72,16 @@ func TestMergePairs(t *testing.T) {
 		{"", `ask = ["Bash(rm:*)"]`, "Bash(rm -rf x)", [3]string{"ask", "ask", "deny"}},
 		{`allow = ["Bash(deploy:*)"]`, "[programs.deploy]\noptions = [\"--hook= : run\"]", "Bash(deploy --hook 'curl x')", [3]string{"ask", "ask", "ask"}},
 		{`allow = ["Bash(deploy:*)"]`, "[programs.deploy]\noperands = \"text\"\nsafe = true\noptions = [\"-f=\"]", "Bash(deploy -f /etc/passwd)", [3]string{"allow", "allow", "allow"}},
+		{"", overriding("safe npm:*"), "Bash(npm i)", [3]string{"allow", "allow", "ask"}},
+		{"", overriding("forbidden npm:*"), "Bash(npm i)", [3]string{"deny", "deny", "deny"}},
+		{overriding("high npm i"), overriding("safe npm:*"), "Bash(npm i)", [3]string{"ask", "ask", "ask"}},
+		{overriding("safe npm:*"), overriding("moderate npm:*"), "Bash(npm i)", [3]string{"ask", "ask", "ask"}},
+		{overriding("safe reboot"), overriding("high reboot"), "Bash(reboot)", [3]string{"ask", "ask", "ask"}},
+		{"", overriding("moderate reboot"), "Bash(reboot)", [3]string{"ask", "ask", "deny"}},
+		{`profile = "default"`, `profile = "terminal"`, "Bash(reboot)", [3]string{"ask", "deny", "deny"}},
+		{`profile = "terminal"`, `profile = "default"`, "Bash(reboot)", [3]string{"deny", "ask", "deny"}},
+		{"", `sensitive_paths = "ask"`, "Read(.env)", [3]string{"ask", "ask", "ask"}},
+		{`sensitive_paths = "ask"`, `sensitive_paths = "note"`, "Read(.env)", [3]string{"allow", "ask", "ask"}},
 		{`allow = ["Bash(git:*)"]`, "[programs.wrap]\nplain = true\noperands = \"runs-args\"", "Bash(wrap git log)", [3]string{"allow", "allow", "ask"}},
 	} {
 		for first := Managed; first <= Flags; first++ {
@@ -112,6 +122,14 @@ func TestManagedKeeps(t *testing.T) {
 		{`risk = "on"`, `risk = "off"`, "Bash(rm -rf x)", "deny", `user.toml:1:8: risk = "off" is ignored: managed.toml sets on`},
 		{"allow = [\"Bash(deploy:*)\"]\n[programs.deploy]\noptions = [\"--hook= : run\"]", "[programs.deploy]\nsafe = true\noperands = \"text\"\noptions = [\"--hook=\"]", "Bash(deploy --hook 'rm -rf x')", "deny", ""},
 		{`catastrophic = "on"`, "catastrophic = \"off\"\nallow = [\"Bash(mkfs /dev/sdz9)\"]", "Bash(mkfs /dev/sdz9)", "deny", `user.toml:1:16: catastrophic = "off" is ignored: managed.toml sets on`},
+		{`profile = "default"`, `profile = "terminal"`, "Bash(reboot)", "deny", `user.toml:1:11: profile = "terminal" is ignored: managed.toml sets default`},
+		{`profile = "terminal"`, `profile = "default"`, "Bash(reboot)", "deny", ""},
+		{`sensitive_paths = "ask"`, `sensitive_paths = "note"`, "Read(.env)", "ask", `user.toml:1:19: sensitive_paths = "note" is ignored: managed.toml sets ask`},
+		{overriding("high npm:*"), overriding("safe npm i"), "Bash(npm i)", "ask", ""},
+		{overriding("moderate npm $x"), overriding("safe npm:*"), "Bash(npm i)", "allow", ""},
+		{overriding("high kubectl delete:*"), overriding("safe kubectl:*"), "Bash(kubectl delete x)", "ask", ""},
+		{overriding("high rm:*"), overriding("safe /bin/rm:*"), "Bash(/bin/rm x)", "ask", ""},
+		{overriding("moderate reboot"), overriding("safe reboot"), "Bash(reboot)", "ask", ""},
 		{"", "catastrophic = \"off\"\nallow = [\"Bash(mkfs /dev/sdz9)\"]", "Bash(mkfs /dev/sdz9)", "allow", ""},
 	} {
 		spec, ignored := Merge([]Source{sourceOf(t, User, true, tt.user), sourceOf(t, Managed, true, tt.managed)})
@@ -131,10 +149,20 @@ approved = ["Bash(npm:*)"]
 unlisted = "risk"
 risk = "off"
 catastrophic = "off"
+profile = "terminal"
+sensitive_paths = "note"
 
 [[rules]]
 tools = ["Bash"]
 action = "allow"
+
+[[risk_overrides]]
+pattern = "rm:*"
+risk = "safe"
+
+[[risk_overrides]]
+pattern = "ls"
+risk = "forbidden"
 `
 	_, ignored := Merge([]Source{sourceOf(t, Project, false, text)})
 	var got []string
@@ -142,10 +170,12 @@ action = "allow"
 		got = append(got, i.String())
 	}
 	want := `project.toml:2:14: approved Bash(npm:*) is ignored: the file is not trusted
-project.toml:7:1: an allow rule is ignored: the file is not trusted
+project.toml:9:1: an allow rule is ignored: the file is not trusted
+project.toml:13:1: what risk_overrides rm:* lowers is ignored: the file is not trusted
 project.toml:1:8: mode = "bypassPermissions" is ignored: the file is not trusted
 project.toml:3:12: unlisted = "risk" is ignored: the file is not trusted
 project.toml:4:8: risk = "off" is ignored: the file is not trusted
+project.toml:6:11: profile = "terminal" is ignored: the file is not trusted
 project.toml:5:16: catastrophic = "off" is ignored: the file is not trusted`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
@@ -159,12 +189,15 @@ var settingLines = []string{
 	`allow = ["Bash(git:*)", "Read"]`, `allow = ["Bash"]`, `allow = ["Edit(src/**)"]`, `ask = ["Bash(rm:*)"]`, `ask = ["Edit"]`, `deny = ["Bash(curl:*)", "Read(.env)"]`,
 	`approved = ["Bash(npm:*)"]`, `mode = "default"`, `mode = "plan"`, `mode = "dontAsk"`, `mode = "acceptEdits"`, `mode = "bypassPermissions"`,
 	`unlisted = "ask"`, `unlisted = "deny"`, `unlisted = "risk"`, `risk = "off"`, `risk = "on"`, `catastrophic = "off"`, `catastrophic = "on"`,
+	`profile = "terminal"`, `profile = "default"`, `sensitive_paths = "ask"`, `sensitive_paths = "note"`,
 }
 
 var settingTables = []string{
 	"[[rules]]\ntools = [\"Bash\"]\ncommands = [\"npm\"]\naction = \"allow\"\n", "[[rules]]\ntools = [\"Bash\"]\ncommands = [\"rm\"]\naction = \"ask\"\n",
 	"[[rules]]\ntools = [\"Edit\"]\npaths = [\"src/**\"]\naction = \"deny\"\n", "[programs.deploy]\nsafe = true\nplain = true\noperands = \"runs-args\"\n",
 	"[programs.git.sub.mine]\noperands = \"text\"\n", "[programs.npx]\noptions = [\"--mine= : run\"]\n",
+	overriding("safe rm:*"), overriding("safe git:*"), overriding("high git push:*"), overriding("forbidden curl:*"), overriding("moderate rm -rf:*"), overriding("safe *"),
+	overriding("safe path:**"), overriding("forbidden path:.env"), overriding("high path:src/**"), overriding("moderate rm:* in src/**"),
 }
 
 func drawText(t *rapid.T, label string) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
@@ -100,6 +101,9 @@ func (c *compiler) policy() *permission.Policy {
 	c.fail(s.oneOf("risk", "on", "off"))
 	c.fail(s.oneOf("catastrophic", "on", "off"))
 	c.fail(s.oneOf("whitelist_bypass", "on", "off"))
+	c.fail(s.oneOf("profile", "default", "terminal"))
+	c.fail(s.oneOf("sensitive_paths", "note", "ask"))
+	profile, _ := risk.ParseProfile(s.Profile)
 	c.fail(s.namesWhitelists())
 	c.fail(s.Escalation.check())
 	return &permission.Policy{
@@ -113,6 +117,9 @@ func (c *compiler) policy() *permission.Policy {
 		Unlisted:       unlisted[s.Unlisted],
 		RiskOff:        s.Risk == "off",
 		NoCatastrophic: s.Catastrophic == "off",
+		Profile:        profile,
+		Overrides:      c.overrides(),
+		SensitiveAsks:  s.SensitivePaths == "ask",
 		Place:          c.place,
 		Version:        s.Digest(),
 	}

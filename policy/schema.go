@@ -48,15 +48,19 @@ var described = map[string]string{
 	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to`,
 	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
+	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path is: ask makes it tier 2",
+	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
 	"rules": "granular rules, in order", "programs": "what programs of yours do",
 	"tools": "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",
 	"patterns": "regular expressions (RE2) on the words of a simple command", "domains": "hosts, as in WebFetch(...)",
 	"action": "what the rule says", "message": "what the model is told", "match": "tool uses that the rule must answer", "not_match": "tool uses that it must not",
 }
 
-// values are those that a key may have.
+// values are those that a key may have, or, before it, the key of one table.
 var values = map[string][]string{
-	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"}, "action": {"allow", "ask", "deny"},
+	"mode": modes.Names(), "unlisted": {"ask", "deny", "risk"}, "risk": {"on", "off"}, "catastrophic": {"on", "off"}, "whitelist_bypass": {"on", "off"},
+	"overrideTable.risk": {"safe", "moderate", "high", "forbidden"},
+	"profile":            {"default", "terminal"}, "sensitive_paths": {"note", "ask"}, "action": {"allow", "ask", "deny"},
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of policy files, for editors. It
@@ -81,7 +85,7 @@ func schemaOf(t reflect.Type) object {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-			keys = append(keys, member{key, keySchema(key, f.Type)})
+			keys = append(keys, member{key, keySchema(t.Name(), key, f.Type)})
 		}
 		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
 	case reflect.Slice:
@@ -92,12 +96,20 @@ func schemaOf(t reflect.Type) object {
 	return object{{"type", "string"}}
 }
 
-func keySchema(key string, t reflect.Type) object {
+func keySchema(table, key string, t reflect.Type) object {
 	s := schemaOf(t)
-	if text := described[key]; text != "" {
+	text := described[table+"."+key]
+	if text == "" {
+		text = described[key]
+	}
+	if text != "" {
 		s = append(object{{"description", text}}, s...)
 	}
-	if list := values[key]; list != nil {
+	list := values[table+"."+key]
+	if list == nil {
+		list = values[key]
+	}
+	if list != nil {
 		s = append(s, member{"enum", list})
 	}
 	return s

@@ -22,7 +22,7 @@ func (s *Spec) Show() []Shown {
 	add := func(key, text string, at patterns.Source) {
 		list = append(list, Shown{Key: key, Text: text, Source: at, Place: placed(at)})
 	}
-	for _, key := range []string{"mode", "unlisted", "risk", "catastrophic", "whitelist_bypass"} {
+	for _, key := range []string{"mode", "unlisted", "risk", "profile", "sensitive_paths", "catastrophic", "whitelist_bypass"} {
 		if value := *s.settings()[key]; value != "" {
 			add(key, value, s.places[key])
 		}
@@ -49,6 +49,9 @@ func (s *Spec) Show() []Shown {
 	}
 	for _, r := range s.Rules {
 		add("rules", r.String(), r.Source)
+	}
+	for _, o := range s.RiskOverrides {
+		add("risk_overrides", o.String(), o.Source)
 	}
 	for _, p := range s.Programs {
 		table, err := json.Marshal(p.table)

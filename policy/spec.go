@@ -11,6 +11,8 @@
 //	approved = ["Bash(make)"] # what a person said "always" to
 //	unlisted = "ask"          # what the allow list does not name: ask, deny, risk
 //	risk = "on"               # off: no tiers
+//	profile = "default"       # terminal: power commands and services are asked about
+//	sensitive_paths = "note"  # ask: to read a sensitive path is tier 2
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
@@ -29,6 +31,12 @@
 //	message = "use trash"     # for the model
 //	match = ["Bash(rm -r x)"] # tool uses that the rule must answer
 //	not_match = ["Bash(ls)"]  # and such that it must not
+//
+//	[[risk_overrides]]        # the risk of actions, in place of the tables'
+//	pattern = "kubectl delete:*" # a command, as in Bash(...)
+//	path = "/srv/**"          # what is read or written, as in Edit(...)
+//	risk = "forbidden"        # safe, moderate, high, forbidden
+//	reason = "production"     # for people
 //
 //	[programs.deploy]         # what a program of yours does: see catalogfile
 //	operands = "reads"
@@ -69,6 +77,10 @@ type Spec struct {
 	Escalation EscalationSpec
 	// WhitelistBypass is off where no run may lift a whitelist.
 	WhitelistBypass string
+	// Profile names the tables of risk, SensitivePaths says whether a read of a
+	// sensitive path is only noted.
+	Profile, SensitivePaths string
+	RiskOverrides           []OverrideSpec
 
 	// Gate is an allow list behind Allow that has to name an action as well.
 	Gate []Item
@@ -151,6 +163,7 @@ func (s *Spec) Add(other *Spec) {
 	s.Rules = append(s.Rules, other.Rules...)
 	s.Programs = withPrograms(s.Programs, other.Programs)
 	s.Whitelists = append(s.Whitelists, other.Whitelists...)
+	s.RiskOverrides = append(s.RiskOverrides, other.RiskOverrides...)
 	if other.Escalation.given() {
 		s.Escalation = other.Escalation
 	}
@@ -176,7 +189,10 @@ func withPrograms(old, more []ProgramSpec) []ProgramSpec {
 
 // settings are the keys that have one value.
 func (s *Spec) settings() map[string]*string {
-	return map[string]*string{"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass}
+	return map[string]*string{
+		"mode": &s.Mode, "unlisted": &s.Unlisted, "risk": &s.Risk, "profile": &s.Profile, "sensitive_paths": &s.SensitivePaths,
+		"catastrophic": &s.Catastrophic, "whitelist_bypass": &s.WhitelistBypass,
+	}
 }
 
 func (s *Spec) place(key string, at patterns.Source) {
@@ -203,6 +219,16 @@ type table struct {
 	Whitelist       string                    `toml:"whitelist" json:"-"`
 	Escalation      escalationTable           `toml:"escalation" json:"-"`
 	WhitelistBypass string                    `toml:"whitelist_bypass" json:"-"`
+	Profile         string                    `toml:"profile" json:"profile"`
+	SensitivePaths  string                    `toml:"sensitive_paths" json:"sensitive_paths"`
+	RiskOverrides   []overrideTable           `toml:"risk_overrides" json:"risk_overrides"`
+}
+
+type overrideTable struct {
+	Pattern string `toml:"pattern" json:"pattern"`
+	Path    string `toml:"path" json:"path"`
+	Risk    string `toml:"risk" json:"risk"`
+	Reason  string `toml:"reason" json:"reason"`
 }
 
 type escalationTable struct {
@@ -237,6 +263,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
 		Approved: items(t.Approved, "approved", place),
+		Profile:  t.Profile, SensitivePaths: t.SensitivePaths,
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
 		s.Programs = append(s.Programs, program(name, t.Programs[name], place))
@@ -254,6 +281,9 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	}
 	for i, r := range t.Rules {
 		s.Rules = append(s.Rules, r.spec(fmt.Sprintf("rules[%d]", i), place))
+	}
+	for i, o := range t.RiskOverrides {
+		s.RiskOverrides = append(s.RiskOverrides, o.spec(fmt.Sprintf("risk_overrides[%d]", i), place))
 	}
 	return s
 }

@@ -110,6 +110,9 @@ func explainAction(out io.Writer, n int, t *permission.TracedAction) {
 		fmt.Fprint(out, "  (needs no allow: only ask and deny rules look at it)")
 	}
 	fmt.Fprintln(out)
+	if t.Override != "" {
+		fmt.Fprintf(out, "     risk: %s%s\n", visible.Line(t.Why), from(t.OverrideSource))
+	}
 	for layer := permission.LayerGuard; layer <= permission.LayerDefault; layer++ {
 		mark, step := said(t, layer)
 		if step != nil || !t.Free {

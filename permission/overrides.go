@@ -1,0 +1,243 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Override is what a policy says of the risk of some actions. What may be one of
+// them it raises, as a deny rule sees it; it lowers only what is proven to be
+// one, as an allow rule sees it. Of several that are about an action the highest
+// class counts. A catastrophic command and an opaque spot are never lowered.
+type Override struct {
+	// Commands and Paths are what it speaks of. With both it speaks of commands
+	// that read and write nothing but such paths.
+	Commands, Paths Matched
+	Class           risk.Class
+	Reason          string // for a person, "" if none is given
+	Text            string // as the policy names it
+	Source          patterns.Source
+	// Narrow: it only raises, also what another one lowers. Kept: it may lower,
+	// but what another one lowers it raises.
+	Narrow, Kept bool
+}
+
+// Matched is what is spoken of, in the two ways in which rules read; nil sets if
+// nothing is.
+type Matched struct {
+	Possible *patterns.Set // deny rules
+	Proven   *patterns.Set // allow rules; nil: nothing is ever proven to be one
+}
+
+// Risks returns what a command line does and the risk of each of its actions, as
+// a decision about it would take them. Of a policy with further ones it is what
+// the one has to say that finds the highest class.
+func (p *Policy) Risks(use *ToolUse, env Env) (facts *shell.Facts, found []risk.Finding, err error) {
+	defer caught("the evaluator", &err)
+	for _, one := range append([]*Policy{p}, p.Further...) {
+		f, risks, err := one.risks(use, env)
+		if err != nil {
+			return nil, nil, err
+		}
+		if facts == nil || highest(risks) > highest(found) {
+			facts, found = f, risks
+		}
+	}
+	return facts, found, nil
+}
+
+func highest(found []risk.Finding) (class risk.Class) {
+	for i := range found {
+		class = max(class, found[i].Class)
+	}
+	return class
+}
+
+func (p *Policy) risks(use *ToolUse, env Env) (*shell.Facts, []risk.Finding, error) {
+	e := begin(p, &standing{}, use, env, nil)
+	if err := e.read(); err != nil {
+		return nil, nil, err
+	}
+	if e.facts == nil {
+		return nil, nil, errors.New("a use of " + use.Tool + " runs no command line")
+	}
+	facts, found := e.facts, slices.Clone(e.found)
+	for i := range found {
+		a := &e.acts[i]
+		found[i].Class, found[i].Reason = a.class, a.why
+		if a.override != nil {
+			found[i].Factors = append(slices.Clip(found[i].Factors), risk.FactorOverride)
+		}
+	}
+	e.end()
+	return facts, found, nil
+}
+
+// overlay gives the actions the classes that the policy says.
+func (e *evaluation) overlay() {
+	if len(e.policy.Overrides) == 0 && !e.policy.SensitiveAsks {
+		return
+	}
+	for i := range e.acts {
+		if e.acts[i].does != nil {
+			e.overrideOne(i)
+			e.sensitive(&e.acts[i])
+		}
+	}
+}
+
+func (e *evaluation) overrideOne(i int) {
+	var up, down *Override
+	for n := range e.policy.Overrides {
+		o := &e.policy.Overrides[n]
+		switch {
+		case o.Narrow:
+		case o.Class > e.acts[i].class:
+			if (up == nil || o.Class > up.Class) && e.concerns(o, i) {
+				up = o
+			}
+		case (down == nil || o.Class > down.Class) && e.lowers(o, i):
+			down = o
+		}
+	}
+	a := &e.acts[i]
+	switch {
+	case up != nil:
+		a.raise(up, e.policy.RiskOff)
+	case down != nil:
+		a.say(down, down.Class)
+	}
+	for n := range e.policy.Overrides {
+		if o := &e.policy.Overrides[n]; (o.Narrow || o.Kept) && o.Class > a.class && e.concerns(o, i) {
+			a.raise(o, e.policy.RiskOff)
+		}
+	}
+}
+
+// sensitive lifts a read of what should not be read by the way.
+func (e *evaluation) sensitive(a *act) {
+	if e.policy.SensitiveAsks && a.class < risk.Moderate && a.does.Kind == shell.Read && slices.Contains(a.factors, risk.FactorSensitive) {
+		a.class, a.why = risk.Moderate, "reads a sensitive path"
+		a.lift(e.policy.RiskOff)
+	}
+}
+
+// raise gives the action a higher class. Of what cannot be read only a person
+// can say whether it is what the override speaks of.
+func (a *act) raise(o *Override, riskOff bool) {
+	class := o.Class
+	if a.sub.Kind == patterns.Hidden {
+		class = min(class, risk.High)
+	}
+	if class > a.class {
+		a.say(o, class)
+		a.lift(riskOff)
+	}
+}
+
+// lift makes an action need an answer although others of its kind do not: its
+// tier would be without effect.
+func (a *act) lift(riskOff bool) {
+	a.lifted = true
+	a.free = a.free && (riskOff || a.sub.Kind == patterns.Hidden)
+}
+
+func (a *act) say(o *Override, class risk.Class) {
+	a.class, a.override = class, o
+	a.why = fmt.Sprintf("risk_overrides %s", o.Text)
+	if o.Reason != "" {
+		a.why = fmt.Sprintf("%s (risk_overrides %s)", o.Reason, o.Text)
+	}
+}
+
+// concerns reports whether an override may be about an action.
+func (e *evaluation) concerns(o *Override, i int) bool {
+	commands, paths := o.Commands.Possible, o.Paths.Possible
+	switch e.acts[i].sub.Kind {
+	case patterns.RunCommand:
+		if commands != nil {
+			return e.may(commands, i) && (paths == nil || e.reaches(paths, i))
+		}
+	case patterns.Hidden:
+		if commands != nil {
+			return e.may(commands, i)
+		}
+	case patterns.ReadPath, patterns.WritePath:
+		if commands != nil {
+			return false
+		}
+	default:
+		return false
+	}
+	return e.may(paths, i)
+}
+
+func (e *evaluation) may(set *patterns.Set, i int) bool {
+	_, m := e.possible(set, i, patterns.Query{})
+	return m != patterns.No
+}
+
+// reaches reports whether a command may read or write one of the paths.
+func (e *evaluation) reaches(paths *patterns.Set, i int) bool {
+	if e.may(paths, i) {
+		return true
+	}
+	for j := range e.acts {
+		if e.acts[j].touches(i) && e.may(paths, j) {
+			return true
+		}
+	}
+	return false
+}
+
+// touches reports whether a is a read or a write of the command i.
+func (a *act) touches(i int) bool {
+	return a.parent == i && (a.sub.Kind == patterns.ReadPath || a.sub.Kind == patterns.WritePath)
+}
+
+// lowers reports whether an override is proven to be about an action whose class
+// it may lower. Mode plan goes by the tables alone.
+func (e *evaluation) lowers(o *Override, i int) bool {
+	a := &e.acts[i]
+	if e.traits.ReadOnly || slices.Contains(a.factors, risk.FactorCatastrophic) {
+		return false
+	}
+	commands, paths := o.Commands.Proven, o.Paths.Proven
+	switch a.sub.Kind {
+	case patterns.RunCommand:
+		return a.proven(commands) && (o.Paths.Possible == nil || e.staysIn(paths, i))
+	case patterns.WritePath:
+		return o.Commands.Possible == nil && a.proven(paths) && !e.protects(a)
+	case patterns.ReadPath:
+		return o.Commands.Possible == nil && a.proven(paths)
+	}
+	return false
+}
+
+// proven reports whether a rule of the set is about this very action: one for
+// the line that it stands in is not. A bare one lowers no tier 3.
+func (a *act) proven(set *patterns.Set) bool {
+	sub := a.sub
+	sub.Line = ""
+	return yes(set, &sub, patterns.Query{Specific: a.class.Tier() == 3, Reach: a.reach()}) != nil
+}
+
+// staysIn reports whether what a command reads and writes is known and among the
+// paths.
+func (e *evaluation) staysIn(paths *patterns.Set, i int) bool {
+	any := false
+	for j := range e.acts {
+		if !e.acts[j].touches(i) {
+			continue
+		}
+		if any = e.acts[j].proven(paths); !any {
+			return false
+		}
+	}
+	return any
+}

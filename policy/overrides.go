@@ -1,0 +1,151 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// OverrideSpec says the risk of some actions: of commands, of what is read and
+// written, or, with both, of commands that read and write nothing else.
+type OverrideSpec struct {
+	Pattern, Path string // as in Bash(...) and Edit(...); "" if it has none
+	Risk          string // safe, moderate, high or forbidden
+	Reason        string
+	Source        patterns.Source
+
+	places map[string]patterns.Source // of the keys that are given
+	// narrow: it only raises. kept: nothing lowers what it says.
+	narrow, kept bool
+}
+
+func (o overrideTable) spec(path string, place func(string) patterns.Source) OverrideSpec {
+	s := OverrideSpec{Pattern: o.Pattern, Path: o.Path, Risk: o.Risk, Reason: o.Reason, Source: place(path), places: map[string]patterns.Source{}}
+	for _, key := range []string{"pattern", "path", "risk"} {
+		if at := place(path + "." + key); at.Line > 0 {
+			s.places[key] = at
+		}
+	}
+	return s
+}
+
+// at is where a key stands, or else the override.
+func (o *OverrideSpec) at(key string) patterns.Source {
+	if at, ok := o.places[key]; ok {
+		return at
+	}
+	return o.Source
+}
+
+func (o *OverrideSpec) given(key, value string) bool {
+	_, there := o.places[key]
+	return there || value != ""
+}
+
+// name is what the override is called in messages.
+func (o *OverrideSpec) name() string {
+	if o.Pattern == "" || o.Path == "" {
+		return o.Pattern + o.Path
+	}
+	return o.Pattern + " in " + o.Path
+}
+
+// String writes an override in one line: "forbidden kubectl delete:*".
+func (o *OverrideSpec) String() string {
+	if o.Reason == "" {
+		return o.Risk + " " + o.name()
+	}
+	return fmt.Sprintf("%s %s reason=%q", o.Risk, o.name(), o.Reason)
+}
+
+func (o *OverrideSpec) same(other OverrideSpec) bool {
+	return o.Source == other.Source && o.String() == other.String()
+}
+
+func (c *compiler) overrides() []permission.Override {
+	var list []permission.Override
+	for i := range c.spec.RiskOverrides {
+		list = append(list, c.override(&c.spec.RiskOverrides[i]))
+	}
+	return list
+}
+
+func (c *compiler) override(o *OverrideSpec) permission.Override {
+	class, ok := risk.ParseClass(o.Risk)
+	pattern, path := o.given("pattern", o.Pattern), o.given("path", o.Path)
+	if !ok {
+		c.fail(at(o.at("risk"), fmt.Errorf("risk is %q, want safe, moderate, high or forbidden", o.Risk)))
+	}
+	if !pattern && !path {
+		c.fail(at(o.Source, errors.New("risk_overrides names nothing: give it a pattern, a path or both")))
+	}
+	out := permission.Override{Class: class, Reason: o.Reason, Text: o.name(), Source: o.Source, Narrow: o.narrow, Kept: o.kept}
+	if pattern {
+		c.fail(o.checkPattern())
+		out.Commands = c.matched(o, "pattern", o.Pattern, "Bash")
+	}
+	if path {
+		out.Paths = c.matched(o, "path", o.Path, "Edit", "Read")
+	}
+	return out
+}
+
+// checkPattern: a command that an override speaks of is one, so that none is
+// lowered for the line that it stands in.
+func (o *OverrideSpec) checkPattern() error {
+	if strings.Contains(o.Pattern, "*") || strings.TrimSpace(o.Pattern) == "" {
+		return nil // rules refuse what is no command
+	}
+	if shell.Analyze(o.Pattern, shell.Options{}).Simple {
+		return nil
+	}
+	return at(o.at("pattern"), fmt.Errorf("pattern %q is no single command: write one override for each", o.Pattern))
+}
+
+// matched reads what an override speaks of as rules of these tools. As an allow
+// rule it need not read where it lowers nothing: "forbidden" never does, and one
+// that begins with a wildcard cannot be proven.
+func (c *compiler) matched(o *OverrideSpec, key, text string, tools ...string) permission.Matched {
+	var possible, proven []*patterns.Rule
+	for _, tool := range tools {
+		rule, err := o.rule(key, tool, text, patterns.Deny)
+		if err != nil {
+			c.fail(err)
+			return permission.Matched{}
+		}
+		possible = append(possible, rule)
+		switch rule, err := o.rule(key, tool, text, patterns.Allow); {
+		case err == nil:
+			proven = append(proven, rule)
+		case o.Risk == "safe":
+			c.fail(err) // it would do nothing
+			return permission.Matched{}
+		}
+	}
+	return permission.Matched{Possible: patterns.NewSet(c.place, possible...), Proven: patterns.NewSet(c.place, proven...)}
+}
+
+// rule reads the text of a key as a rule of a tool. The place of an error is that
+// of the text.
+func (o *OverrideSpec) rule(key, tool, text string, list patterns.List) (*patterns.Rule, error) {
+	rule, warnings, err := patterns.Parse(tool+"("+text+")", list, patterns.Source{})
+	for _, w := range warnings {
+		if w.Kind == patterns.Dead {
+			return nil, at(o.at(key), fmt.Errorf("%s of risk_overrides: %s: %s", key, w.Rule, w.Text))
+		}
+	}
+	var fault *patterns.Error
+	if !errors.As(err, &fault) {
+		return rule, err
+	}
+	place := o.at(key)
+	if place.Col > 0 {
+		place.Col += 1 + max(fault.Col-len(tool)-2, 0)
+	}
+	return nil, at(place, fmt.Errorf("%s of risk_overrides: %w", key, fault))
+}
