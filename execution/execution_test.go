@@ -59,6 +59,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 }
 
 func TestPlace(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	base := filepath.Join(t.TempDir(), "a", "runs")
 	p, err := NewPlace(base)
 	if err != nil {
@@ -78,16 +79,21 @@ func TestPlace(t *testing.T) {
 	if _, err := p.Keep("kubeconfig", nil); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
-	killed := filepath.Join(base, "run-killed")
-	if err := os.MkdirAll(filepath.Join(killed, "work"), 0o700); err != nil {
+	if _, err := p.Temp(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	killed, temp := filepath.Join(base, "run-killed"), t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(killed, "x"), 0o700), os.Mkdir(filepath.Join(temp, "y"), 0o700), os.Symlink(temp, filepath.Join(killed, tempLink))); err != nil {
 		t.Fatal(err)
 	}
 	q, err := NewPlace(base) // while the first lives
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what a killed run left stays: %v", err)
+	for _, path := range []string{killed, temp} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what a killed run left stays: %v", err)
+		}
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Errorf("the files of a run that lives: %v", err)
@@ -99,6 +105,9 @@ func TestPlace(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(base); len(left) != 0 {
 		t.Errorf("%v", left)
+	}
+	if _, err := os.Stat(work); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the temporary directory stays: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func sweep(base string) error {
 		case err != nil:
 			return err
 		}
-		err = os.RemoveAll(dir)
+		err = remove(dir)
 		unlock()
 		if err != nil {
 			return fmt.Errorf("remove what a killed run left: %w", err)
@@ -82,18 +82,39 @@ func sweep(base string) error {
 
 // Remove removes the place and all in it.
 func (p *Place) Remove() error {
-	err := os.RemoveAll(p.dir)
+	err := remove(p.dir)
 	p.lock()
 	return err
 }
 
-// Temp makes an empty directory for a command to run in.
+func remove(dir string) error {
+	if temp, err := os.Readlink(filepath.Join(dir, tempLink)); err == nil {
+		if err := os.RemoveAll(temp); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// tempLink is the link in a place that leads to its temporary directory.
+const tempLink = "temp"
+
+// Temp makes an empty directory for a command to run in. It lies where temporary
+// directories do and not in the place: writes to where this program keeps its
+// own files are held for a person.
 func (p *Place) Temp() (string, error) {
-	dir := filepath.Join(p.dir, "work")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	dir, err := os.MkdirTemp("", "agent-wrapper-exec-")
+	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(dir)
+	if dir, err = filepath.EvalSymlinks(dir); err == nil {
+		err = os.Symlink(dir, filepath.Join(p.dir, tempLink))
+	}
+	if err != nil {
+		os.Remove(dir)
+		return "", err
+	}
+	return dir, nil
 }
 
 // Keep writes a file that only its user can read, and returns its path.

@@ -44,10 +44,10 @@ var systemPaths = []string{
 }
 
 // settingsPaths are the settings that the agent CLI obeys, wherever it is
-// started, and what this program is told of policies: a write to them is held in
-// every mode. (design section 8)
+// started, and what this program is told of policies or keeps itself: a write to
+// them is held in every mode. (design section 8)
 var settingsPaths = []string{
-	".local/state/agent-wrapper/trust.json", ".config/agent-wrapper/agent-wrapper.toml",
+	".local/state/agent-wrapper", ".config/agent-wrapper/agent-wrapper.toml",
 	".claude/settings.json", ".claude/settings.local.json", ".claude/managed-settings.json", ".claude.json",
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
 }

@@ -147,6 +147,7 @@ var spots = []spot{
 	{`eval "$x"`, "eval of text that is known only when it runs", "ls", shell.Bash},
 	{". ./f", "source runs a file in this shell", "bash ./f", shell.Bash},
 	{`exec -a "$x" ls`, "the name that exec -a gives is known only when it runs", "exec -a y ls", shell.Bash},
+	{"agent-wrapper exec -- ls $x", "how many arguments agent-wrapper exec gets is known only when it runs", `agent-wrapper exec -- ls "$x"`, shell.Bash},
 	{"env $x ls", "an argument of env is known only when it runs", "env A=1 ls", shell.Bash},
 	{"env --unheard ls", "an argument of env is not known for certain", "env A=1 ls", shell.Bash},
 	{`rsync -e 'ssh -o "x y"' a h:b`, "option -e of rsync gets more words than stand there", "rsync -e 'ssh -p 22' a h:b", shell.Bash},

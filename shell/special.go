@@ -48,7 +48,8 @@ func init() {
 		"rustc": here((*effector).rustc), "rustc-words": here((*effector).rustcWords), "libtest": here((*effector).libtest), "sources": here((*effector).reformats),
 		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
-		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
+		"supervised": here((*effector).supervised),
+		"make":       here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
 }
 
@@ -560,6 +561,40 @@ options:
 		e.pattern = false
 		e.script(e.words[i:], "script")
 	}
+}
+
+// supervised is agent-wrapper exec: behind -- one argument is a line for bash,
+// several are words. Where some may vanish, one may be left. What names a
+// subcommand behind -- is a command too.
+func (e *effector) supervised() {
+	rest, ok := e.behindDashes()
+	if !ok {
+		e.done = len(e.sub().Path) == 1 // exec itself runs nothing without --
+		return
+	}
+	e.done = true
+	for i := range rest {
+		if rest[i].Split {
+			e.odd("how many arguments agent-wrapper exec gets is known only when it runs", "write them out")
+			return
+		}
+	}
+	switch len(rest) {
+	case 0:
+	case 1:
+		e.runLine(rest[0])
+	default:
+		e.runWords(len(e.words) - len(rest))
+	}
+}
+
+// runLine runs a line for bash.
+func (e *effector) runLine(text Word) {
+	if !text.Known() {
+		e.odd("the command is known only when it runs", "write the command out")
+		return
+	}
+	e.w.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
 }
 
 func (e *effector) shellText(text Word) {

@@ -336,6 +336,7 @@ var mayName = map[string]string{
 	"cmd/agent-wrapper/choices.go": "a person's answer to a question",
 	"cmd/agent-wrapper/offers.go":  "a person's answer",
 	"cmd/agent-wrapper/demo.go":    "the answer of somebody who always says the same",
+	"cmd/agent-wrapper/exec.go":    "runs what was allowed, and nothing else",
 	"cmd/agent-wrapper/explain.go": "words for a step of the trace",
 	"policy/lint_shape.go":         "lint tries what a rule would do, for people to read",
 	"wrapper/claude/answer.go":     "passes an allow on to the agent CLI, and all else as a deny",

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/process"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	policyFlags
+	audit                      auditFlags
+	shell, kubeconfig, session string
+	limit, patience, ttl       time.Duration
+	keepEnv                    []string
+	temp, noInput              bool
+}
+
+func (a *app) execCommand() *cobra.Command {
+	f := &execFlags{}
+	cmd := &cobra.Command{
+		Use:   "exec [flags] -- COMMAND...",
+		Short: "Run one command by its tier: at once, after you are asked, or not at all",
+		Long: `exec decides a command line by your rules and its tier, and runs it: tier 1 at
+once, tier 2 after you are asked at the terminal, tier 3 not at all. One argument
+behind -- is a line for the shell; several are words, which are quoted. What was
+decided is what runs, byte for byte.
+
+The decision is in the record of decisions before the command starts, and what
+became of it afterwards; what cannot be recorded does not run. A command that is
+not answered in time is denied, and so is one where there is no terminal to ask
+at. At the time limit the command and all that it started get SIGTERM, and after
+5 seconds SIGKILL.
+
+It runs in the workspace (--cwd), since a person types relative paths; with
+--temp-dir in an empty directory that is removed afterwards. Cloud keys (AWS_*,
+AZURE_*, GOOGLE_APPLICATION_CREDENTIALS and the like) are not passed on.
+
+The exit code is the command's own, 128 and the number of the signal that ended
+it, or of exec itself: 3 it was refused, 2 the command line is wrong, 1 it could
+not be run or recorded. A message on standard error says which it is.`,
+		Example: `  agent-wrapper exec -- kubectl get pods
+  agent-wrapper exec --kubeconfig prod.yaml -- 'kubectl get pods | grep nginx'
+  agent-wrapper exec history --since 24h`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
+				return errors.New("exec takes the command behind --: agent-wrapper exec -- ls -l")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), f, commandLine(args)) },
+	}
+	f.policyFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.shell, "shell", "bash", "the `program` that runs the line: bash, sh, dash, ksh, mksh or zsh")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` of which the command gets a private copy as KUBECONFIG")
+	flags.DurationVar(&f.limit, "timeout", 30*time.Second, "how `long` the command may run; 0 is without a limit")
+	flags.DurationVar(&f.patience, "ask-timeout", time.Minute, "how `long` you are asked; then it is denied; 0 is without a limit")
+	flags.StringVar(&f.session, "session", "", "`name` of the session whose rules count (default: the terminal's)")
+	flags.DurationVar(&f.ttl, "session-ttl", time.Hour, "how `long` a rule is kept that you allow for the session")
+	flags.StringArrayVar(&f.keepEnv, "keep-env", nil, "`name` of a variable that is passed on although it is a cloud key; repeatable")
+	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
+	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
+	f.audit.add(flags)
+	cmd.AddCommand(a.execHistoryCommand(), a.execSessionCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+// shells are the shells that a line can be for, with the options that keep them
+// from reading anything first; what they read is known of each.
+var shells = map[string]struct {
+	dialect shell.Dialect
+	options []string
+}{
+	"bash": {shell.Bash, []string{"--norc"}},
+	"zsh":  {shell.Zsh, []string{"-f"}},
+	"sh":   {shell.Sh, nil},
+	"dash": {shell.Sh, nil},
+	"ksh":  {shell.Sh, nil},
+	"mksh": {shell.Sh, nil},
+}
+
+// job is one run of exec.
+type job struct {
+	*app
+	flags    *execFlags
+	compiled *compiled
+	record   *record
+	place    *execution.Place
+	kube     *execution.Kubeconfig // nil: none was given
+	env      []string
+	left     []string // names of variables that are not passed on
+	use      permission.ToolUse
+	scope    execution.Scope
+	sessions *execution.Sessions
+	keep     []execution.Rule // that the person has chosen to keep
+}
+
+// exec decides a command line and runs it.
+func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
+	if err := f.check(line); err != nil {
+		return err
+	}
+	c, err := f.compile()
+	if err != nil {
+		return err
+	}
+	if c.policy.Mode == modes.BypassPermissions {
+		return usage("mode bypassPermissions is for run: leave it out, or give another --mode")
+	}
+	record, err := f.audit.open()
+	if err != nil {
+		return err
+	}
+	defer closing(record, &err)
+	c.policy.Guarded = append(c.policy.Guarded, record.files...)
+	j := &job{app: a, flags: f, compiled: c, record: record}
+	if err := j.prepare(line); err != nil {
+		return err
+	}
+	defer j.leave()
+	return j.do(ctx)
+}
+
+// leave removes the private files.
+func (j *job) leave() {
+	if err := j.place.Remove(); err != nil {
+		j.say("the private files of this run are still there: %v", err)
+	}
+}
+
+// sessionName is what a session may be called.
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// check refuses flags and lines that cannot be meant.
+func (f *execFlags) check(line string) error {
+	_, known := shells[filepath.Base(f.shell)]
+	switch {
+	case !known:
+		return usage("--shell %q: it is one of %s", f.shell, strings.Join(slices.Sorted(maps.Keys(shells)), ", "))
+	case f.limit < 0:
+		return usage("--timeout %v: it is 0 or more", f.limit)
+	case f.patience < 0:
+		return usage("--ask-timeout %v: it is 0 or more", f.patience)
+	case f.ttl <= 0:
+		return usage("--session-ttl %v: it is more than 0", f.ttl)
+	case f.session != "" && !sessionName.MatchString(f.session):
+		return usage("--session %q: a name has up to 64 letters, digits, dots, dashes and underscores", f.session)
+	case !utf8.ValidString(line):
+		return usage("the command is not UTF-8: it could not be shown and recorded as it is")
+	}
+	return nil
+}
+
+// prepare gets everything that the decision and the command need.
+func (j *job) prepare(line string) error {
+	f := j.flags
+	for _, w := range j.compiled.warnings {
+		j.say("warning: %s", w)
+	}
+	if err := j.cleanEnvironment(); err != nil {
+		return err
+	}
+	if f.kubeconfig != "" {
+		var err error
+		if j.kube, err = execution.ReadKubeconfig(f.kubeconfig); err != nil {
+			return fileError("--kubeconfig", err)
+		}
+	}
+	state, err := stateDir()
+	if err != nil {
+		return err
+	}
+	if j.place, err = execution.NewPlace(filepath.Join(state, "exec-runs")); err != nil {
+		return err
+	}
+	if err = j.makeUse(line); err == nil {
+		err = j.joinSession(execution.SessionsAt(filepath.Join(state, sessionsDir)))
+	}
+	if err != nil {
+		j.leave()
+	}
+	return err
+}
+
+// sessionsDir is where sessions are kept, in the state directory.
+const sessionsDir = "exec-sessions"
+
+func (j *job) cleanEnvironment() error {
+	env, left, err := execution.Environ(os.Environ(), j.flags.keepEnv)
+	if err != nil {
+		return usage("--keep-env: %w", err)
+	}
+	j.env, j.left = env, left
+	return nil
+}
+
+// bashInput is the input of the tool use that exec is. The kubeconfig stands in
+// it for the person who is asked, and for the record.
+type bashInput struct {
+	Command    string `json:"command"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+}
+
+// makeUse makes the tool use that is decided.
+func (j *job) makeUse(line string) error {
+	dir := j.compiled.place.Workspace
+	if j.flags.temp {
+		var err error
+		if dir, err = j.place.Temp(); err != nil {
+			return err
+		}
+	}
+	in := bashInput{Command: line}
+	if j.kube != nil {
+		in.Kubeconfig = j.kube.Path
+	}
+	var input strings.Builder
+	enc := json.NewEncoder(&input)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(in); err != nil {
+		return err
+	}
+	j.use = permission.ToolUse{
+		ID: "exec-" + random(), Tool: "Bash", Input: json.RawMessage(strings.TrimSpace(input.String())), Dir: dir,
+		Dialect: shells[filepath.Base(j.flags.shell)].dialect,
+	}
+	return nil
+}
+
+func random() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+// execSession is what the sessions of exec begin with in the record.
+const execSession = "exec:"
+
+// joinSession takes over the rules that were kept for the session. Where there
+// is neither a terminal nor a name, the session is this run.
+func (j *job) joinSession(s *execution.Sessions) error {
+	id := j.flags.session
+	if id == "" {
+		var err error
+		if id, err = tty.Session(); errors.Is(err, tty.ErrNoSession) {
+			j.use.Session = execSession + j.use.ID
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	j.sessions, j.use.Session = s, execSession+id
+	j.scope = execution.Scope{Session: id, Dir: j.compiled.place.Workspace}
+	if j.flags.temp {
+		j.scope.Dir = "" // that of a run is nobody else's
+	}
+	if j.kube != nil {
+		j.scope.Kubeconfig = j.kube.Digest
+	}
+	rules, err := s.Rules(j.scope, time.Now())
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		add := j.compiled.session.Deny
+		if r.List == "allow" {
+			add = j.compiled.session.Allow
+		}
+		if err := add(r.Text); err != nil {
+			return fmt.Errorf("a rule of this session: %w", err)
+		}
+	}
+	return nil
+}
+
+// do decides, runs and records.
+func (j *job) do(ctx context.Context) error {
+	v := j.compiled.evaluator()
+	v.Recorder, v.Approver = j.record, j.approver()
+	res, err := v.CanUseTool(ctx, j.use)
+	if err != nil {
+		return err
+	}
+	if j.compiled.rehearses() {
+		j.say("%s", rehearsed(permission.Record{Use: j.use, Result: res}))
+	}
+	j.keepRules()
+	if res.Behavior != permission.Allow {
+		return &coded{codeDenied, fmt.Errorf("not run: %s", visible.Line(res.Reason))}
+	}
+	var in bashInput
+	if err := json.Unmarshal(res.UpdatedInput, &in); err != nil {
+		return fmt.Errorf("the command that was approved: %w", err)
+	}
+	return j.run(ctx, in.Command)
+}
+
+// run runs the line that was decided.
+func (j *job) run(ctx context.Context, line string) error {
+	env := append(j.env[:len(j.env):len(j.env)], "PWD="+j.use.Dir)
+	if j.kube != nil {
+		path, err := j.place.Keep("kubeconfig", j.kube.Data)
+		if err != nil {
+			return errors.Join(err, j.record.Outcome(j.outcome(process.Result{}, err)))
+		}
+		env = append(env, "KUBECONFIG="+path)
+	}
+	sh := shells[filepath.Base(j.flags.shell)]
+	args := slices.Concat([]string{j.flags.shell}, sh.options, []string{"-c", "--", line})
+	c := &process.Command{Args: args, Dir: j.use.Dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
+	res, err := c.Run(ctx)
+	if recErr := j.record.Outcome(j.outcome(res, err)); recErr != nil {
+		return errors.Join(err, fmt.Errorf("the command ran (exit code %d), and that cannot be recorded: %w", res.Exit, recErr))
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case res.TimedOut:
+		j.say("ended after %v: the time limit (--timeout)", j.flags.limit)
+	case res.Exit != 0 && len(j.left) > 0:
+		j.say("should it need one of them: these were not passed on (--keep-env NAME): %s", strings.Join(j.left, ", "))
+	}
+	return exit(res.Exit)
+}
+
+// outcome is what the record says of a command that was started, or was not.
+func (j *job) outcome(res process.Result, err error) audit.Outcome {
+	o := audit.Outcome{Session: j.use.Session, Use: j.use.ID, Tool: j.use.Tool, Failed: err != nil || res.Exit != 0}
+	switch not := new(process.NotStarted); {
+	case errors.As(err, &not) || res.Took == 0:
+		o.Note = "it was not started: " + err.Error()
+		return o
+	case res.TimedOut:
+		o.Note = "ended at the time limit of " + j.flags.limit.String()
+	case res.Cancelled:
+		o.Note = "ended by a signal to exec"
+	case err != nil:
+		o.Note = err.Error()
+	}
+	o.Exit, o.Took = &res.Exit, res.Took
+	return o
+}
+
+// say tells the person something on standard error.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.err, "agent-wrapper: %s\n", visible.Line(fmt.Sprintf(format, args...)))
+}
+
+// commandLine is the line of the arguments: one is a line, several are words.
+func commandLine(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = shellWord(arg)
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`)
+
+// shellWord writes a word so that a shell reads it as it is. One with an equals
+// sign is quoted: it would set a variable.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

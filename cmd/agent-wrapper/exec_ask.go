@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// approver is the person whom exec asks, or who says why nobody is asked.
+func (j *job) approver() permission.Approver {
+	if j.flags.noInput {
+		return nobody("nobody is asked, as --no-input says")
+	}
+	d := j.compiled.desk() // without keep: what is allowed for good counts for agents too
+	person := j.app.approver(false, &stream{}, &screen{out: j.out}, d)
+	if person == nil {
+		person = j.terminal(d)
+	}
+	return &patient{person: person, job: j}
+}
+
+// terminal is the person at the terminal of the process, where standard input
+// is something else.
+func (j *job) terminal(d desk) permission.Approver {
+	file, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil || !isTerminal(file) {
+		return nobody("there is no terminal to ask at")
+	}
+	d.colour, d.editor, d.interrupt = colours(), newEditor(file), interrupt
+	return newAsker(tty.New(file, file), &screen{out: file}, d)
+}
+
+// nobody is why nobody can be asked.
+type nobody string
+
+// Approve says why nobody is asked.
+func (n nobody) Approve(context.Context, permission.Request) (permission.Answer, error) {
+	return permission.Answer{}, errors.New(string(n))
+}
+
+// patient asks a person for a limited time, and notes the rules that are to be
+// kept for the session.
+type patient struct {
+	person permission.Approver
+	job    *job
+}
+
+// unanswered is the error of a question that was not answered in time.
+type unanswered time.Duration
+
+func (u unanswered) Error() string { return "not answered within " + time.Duration(u).String() }
+
+// Is makes it a timeout.
+func (u unanswered) Is(err error) bool { return err == context.DeadlineExceeded }
+
+// Approve asks.
+func (p *patient) Approve(ctx context.Context, ask permission.Request) (permission.Answer, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if limit := p.job.flags.patience; limit > 0 {
+		limited, cancel = context.WithTimeout(ctx, limit)
+	}
+	defer cancel()
+	ans, err := p.person.Approve(limited, ask)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = unanswered(p.job.flags.patience)
+	}
+	if err == nil && ans.Scope == permission.ScopeSession {
+		p.job.note(&ask, ans)
+	}
+	return ans, err
+}
+
+// note notes the rules of an answer that the evaluator keeps for the session.
+func (j *job) note(ask *permission.Request, ans permission.Answer) {
+	list, name := patterns.Deny, "deny"
+	if allows(ans) {
+		list, name = patterns.Allow, "allow"
+	}
+	now := time.Now()
+	for _, text := range ans.Rules {
+		if ask.CanKeep(list, text) == nil {
+			j.keep = append(j.keep, execution.Rule{Scope: j.scope, List: name, Text: text, At: now, Until: now.Add(j.flags.ttl)})
+		}
+	}
+}
+
+// keepRules keeps the rules that were noted, now that the decision is recorded.
+// Where that fails the answer counts once.
+func (j *job) keepRules() {
+	if len(j.keep) == 0 {
+		return
+	}
+	err := errors.New("there is no session: give it a name with --session")
+	if j.sessions != nil {
+		err = j.sessions.Keep(time.Now(), j.keep...)
+	}
+	for _, r := range j.keep {
+		words := fmt.Sprintf("%s %s is kept for this session, until %s", r.List, r.Text, r.Until.Format("15:04"))
+		if err != nil {
+			words = fmt.Sprintf("%s %s is not kept, and counts once: %v", r.List, r.Text, err)
+		}
+		fmt.Fprintf(j.err, "agent-wrapper: %s\n", visible.Line(words))
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+// historyFlags say which runs are wanted.
+type historyFlags struct {
+	file, search, since, status string
+	limit                       int
+	asJSON                      bool
+}
+
+// The statuses of a run.
+const (
+	statusAuto     = "auto"
+	statusApproved = "approved"
+	statusDenied   = "denied"
+)
+
+func (a *app) execHistoryCommand() *cobra.Command {
+	f := &historyFlags{}
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "List the commands that exec was given, the newest first",
+		Long: `history reads the runs of exec from the record of decisions: those that ran by
+themselves (auto), those that a person approved, once or for a session, and those
+that were denied. What a command wrote is not kept: a record cannot forget, and
+nothing tells the secrets in an output.`,
+		Example: `  agent-wrapper exec history --since 24h --status denied
+  agent-wrapper exec history --search kubectl --json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.execHistory(f) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.limit, "limit", 100, "how `many`, at most")
+	flags.StringVar(&f.search, "search", "", "only commands that have this `text` in them, in whatever case")
+	flags.StringVar(&f.since, "since", "", "only from this `time` on: 2026-01-31, 2026-01-31T15:04:05Z, or 24h for the last day")
+	flags.StringVar(&f.status, "status", "", "only those that were `auto|approved|denied`")
+	flags.StringVar(&f.file, "audit", "", "`file` of the record (default: the user's own)")
+	flags.BoolVar(&f.asJSON, "json", false, "one JSON object a line")
+	complete(cmd, "status", statusAuto, statusApproved, statusDenied)
+	return cmd
+}
+
+// execRun is one run of exec, as history --json has it.
+type execRun struct {
+	ID         string `json:"id"`
+	Command    string `json:"command"`
+	Tier       int    `json:"tier"`
+	Risk       string `json:"risk"`
+	Status     string `json:"approval_status"`
+	Reason     string `json:"reason"`
+	Rule       string `json:"rule,omitempty"`
+	Session    string `json:"session"`
+	Dir        string `json:"dir"`
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Outcome    string `json:"outcome,omitempty"` // ran, failed; none: it did not run, or was not seen to end
+	Note       string `json:"note,omitempty"`    // what ended it, if not itself
+	Exit       *int   `json:"exit_code,omitempty"`
+	TookMS     *int64 `json:"execution_time_ms,omitempty"`
+	At         string `json:"executed_at"`
+	seq        uint64
+}
+
+func (a *app) execHistory(f *historyFlags) error {
+	since, err := pointInTime(f.since, time.Now())
+	switch {
+	case err != nil:
+		return usage("--since %w", err)
+	case f.limit < 1:
+		return usage("--limit %d: at least 1", f.limit)
+	case f.status != "" && !slices.Contains([]string{statusAuto, statusApproved, statusDenied}, f.status):
+		return usage("--status %q: it is auto, approved or denied", f.status)
+	}
+	var args []string
+	if f.file != "" {
+		args = []string{f.file}
+	}
+	h := &history{flags: f, bySeq: map[uint64]*execRun{}}
+	if err := scan(args, &audit.Filter{Since: since}, h.add); err != nil {
+		return err
+	}
+	slices.Reverse(h.runs)
+	if len(h.runs) == 0 && !f.asJSON {
+		a.say("exec has run nothing of that kind")
+		return nil
+	}
+	return a.writeRuns(h.runs, f.asJSON)
+}
+
+// history collects runs, the last of those that are wanted.
+type history struct {
+	flags *historyFlags
+	runs  []*execRun
+	bySeq map[uint64]*execRun
+}
+
+// add takes a record.
+func (h *history) add(e *audit.Entry, _ []byte) error {
+	if !strings.HasPrefix(e.Session, execSession) {
+		return nil
+	}
+	if run := h.bySeq[e.Of]; e.Of > 0 && run != nil {
+		run.Outcome, run.Exit, run.TookMS, run.Note = e.Outcome, e.Exit, e.TookMS, e.Reason
+		return nil
+	}
+	if e.Kind != "decision" {
+		return nil
+	}
+	run := runOf(e)
+	if h.flags.status != "" && h.flags.status != run.Status || !strings.Contains(strings.ToLower(run.Command), strings.ToLower(h.flags.search)) {
+		return nil
+	}
+	h.runs, h.bySeq[run.seq] = append(h.runs, run), run
+	if len(h.runs) > h.flags.limit {
+		delete(h.bySeq, h.runs[0].seq)
+		h.runs = h.runs[1:]
+	}
+	return nil
+}
+
+// runOf is the run that a decision is about.
+func runOf(e *audit.Entry) *execRun {
+	run := &execRun{
+		ID: e.Use, Tier: e.Tier, Risk: e.Risk, Status: status(e), Reason: e.Reason, Rule: e.Rule,
+		Session: strings.TrimPrefix(e.Session, execSession), Dir: e.Dir, At: e.Time, seq: e.Seq,
+	}
+	input := e.Input
+	if len(e.Updated) > 0 {
+		input = e.Updated // what ran
+	}
+	var in bashInput
+	if json.Unmarshal(input, &in) != nil || in.Command == "" {
+		in.Command = string(input) // cut, since it was too long
+	}
+	run.Command, run.Kubeconfig = in.Command, in.Kubeconfig
+	return run
+}
+
+// status is how a decision came about: a rule of the session was a person's word
+// too.
+func status(e *audit.Entry) string {
+	switch {
+	case e.Behavior != "allow":
+		return statusDenied
+	case e.By == "person" || e.Layer == "session-allow":
+		return statusApproved
+	}
+	return statusAuto
+}
+
+func (a *app) writeRuns(runs []*execRun, asJSON bool) error {
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "TIME\tSTATUS\tTIER\tEXIT\tMS\tCOMMAND")
+	}
+	for _, r := range runs {
+		if asJSON {
+			if err := writeJSON(a.out, r); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", localTime(r.At), r.Status, r.Tier, optional(r.Exit), optional(r.TookMS), visible.Line(r.Command))
+	}
+	return table.Flush()
+}
+
+func localTime(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return visible.Line(text)
+	}
+	return at.Local().Format("2006-01-02 15:04:05")
+}
+
+// optional is a number that may not be there.
+func optional[N int | int64](n *N) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatInt(int64(*n), 10)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/execution"
+	"github.com/agent-wrapper/agent-wrapper/internal/tty"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+)
+
+func (a *app) execSessionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Look at what is kept for sessions of exec, and take it back",
+		Long: `What you allow or deny "for this session" counts for further calls of exec in the
+same terminal, workspace and kubeconfig, until it expires (--session-ttl).`,
+		Example: `  agent-wrapper exec session list
+  agent-wrapper exec session clear`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.execSessionListCommand(), a.execSessionClearCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+// execSessions are the sessions of this user.
+func execSessions() (*execution.Sessions, error) {
+	dir, err := stateDir()
+	if err != nil {
+		return nil, err
+	}
+	return execution.SessionsAt(filepath.Join(dir, sessionsDir)), nil
+}
+
+func (a *app) execSessionListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "The rules that are kept, of all sessions", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.listSessions(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line: session, dir, kubeconfig, list, rule, at, until")
+	return cmd
+}
+
+func (a *app) listSessions(asJSON bool) error {
+	s, err := execSessions()
+	if err != nil {
+		return err
+	}
+	rules, err := s.List(time.Now())
+	if err != nil {
+		return err
+	}
+	if len(rules) == 0 && !asJSON {
+		a.say("nothing is kept")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "SESSION\tUNTIL\tLIST\tRULE\tDIRECTORY")
+	}
+	for _, r := range rules {
+		if asJSON {
+			if err := writeJSON(a.out, r); err != nil {
+				return err
+			}
+			continue
+		}
+		where := r.Dir
+		if where == "" {
+			where = "(--temp-dir)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", visible.Line(r.Session), r.Until.Local().Format("15:04:05"), r.List, visible.Line(r.Text), visible.Line(where))
+	}
+	return table.Flush()
+}
+
+func (a *app) execSessionClearCommand() *cobra.Command {
+	var name string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "clear", Short: "Take back what is kept for this session", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.clearSession(name, all) },
+	}
+	cmd.Flags().StringVar(&name, "session", "", "`name` of another session, as list tells it")
+	cmd.Flags().BoolVar(&all, "all", false, "of all sessions")
+	return cmd
+}
+
+func (a *app) clearSession(name string, all bool) error {
+	s, err := execSessions()
+	switch {
+	case err != nil:
+		return err
+	case all && name != "":
+		return usage("--all and --session do not go together")
+	case all:
+		if err := s.ClearAll(); err != nil {
+			return err
+		}
+		a.say("nothing is kept any more")
+		return nil
+	}
+	if name == "" {
+		if name, err = tty.Session(); errors.Is(err, tty.ErrNoSession) {
+			return usage("there is no terminal: name a session with --session, or give --all")
+		} else if err != nil {
+			return err
+		}
+	}
+	n, err := s.Clear(name, time.Now())
+	if err != nil {
+		return err
+	}
+	a.say("rules taken back: %d", n)
+	return nil
+}
