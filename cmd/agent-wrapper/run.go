@@ -97,8 +97,8 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	d := c.desk()
 	d.keep = f.keeper(c)
 	g, err := c.guard(f.guard, record, events.warn)
-	if err != nil {
-		return err
+	if err != nil && len(c.ceiling) > 0 {
+		return err // without a whitelist there is nothing to count
 	}
 	outcome, err := c.run(ctx, options, record, g, events, a.approver(f.noInput, events, screen, d))
 	if err == nil {
