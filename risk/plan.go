@@ -25,11 +25,14 @@ type lead struct {
 }
 
 // want is one thing that a row asks for: an option in one of its spellings, a
-// number of operands, or an operand of a form.
+// number of operands at least, no operand, an operand of a form, or a word that
+// destroys data.
 type want struct {
 	spellings []string
 	operands  int
+	none      bool
 	form      string
+	destroys  bool
 }
 
 func newPlan(rows []row) *plan {
@@ -51,7 +54,9 @@ func newPlan(rows []row) *plan {
 func newWant(text string) want {
 	switch text[0] {
 	case '+':
-		return want{operands: int(text[1] - '0')}
+		return want{operands: int(text[1] - '0'), none: text == "+0"}
+	case '!':
+		return want{destroys: true}
 	case '@':
 		return want{form: text[1:]}
 	}

@@ -82,6 +82,7 @@ const (
 	FactorSystem       = "system_path"
 	FactorDevice       = "block_device"
 	FactorInterpreter  = "pipe_to_interpreter"
+	FactorHidden       = "hidden_text"
 	FactorCatastrophic = "catastrophic"
 )
 
@@ -111,7 +112,7 @@ func (f *Finding) factor(name string) {
 // factors are the factors one by one, for findings that have a single one.
 var factors = [...]string{
 	FactorSubstitution, FactorDynamic, FactorUnknown, FactorArgument, FactorSensitive, FactorSystem,
-	FactorDevice, FactorInterpreter, FactorCatastrophic,
+	FactorDevice, FactorInterpreter, FactorHidden, FactorCatastrophic,
 }
 
 // alone returns a list of one factor, without room for a second.
@@ -170,6 +171,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile) []Finding {
 	in := newRoom()
 	defer in.free()
 	from, fetches, l := len(out), false, newLine(f, Place{}, in)
+	escaped := strings.Contains(f.Source, "$'")
 	out = slices.Grow(out, len(f.Actions))
 	for i := range f.Actions {
 		a := &f.Actions[i]
@@ -177,6 +179,9 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile) []Finding {
 		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].Class == Safe && out[from+up].Reason == readOnly {
 			out[from+up].raise(Moderate, wrapper, "")
+		}
+		if escaped && a.Kind == shell.Command && out[from+i].Class == Safe && a.End <= len(f.Source) && spellsOut(f.Source[a.Pos:a.End]) {
+			out[from+i].raise(Moderate, hiddenText, FactorHidden)
 		}
 		if reason := l.catastrophe(i); reason != "" {
 			out[from+i].raise(Forbidden, reason, FactorCatastrophic)

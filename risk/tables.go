@@ -15,11 +15,15 @@ type row struct {
 	// text of one path segment.
 	subs string
 	// with must all be there: "-f|--force" is an option in any of its
-	// spellings, "+1" at least one operand behind the path, "@pattern" an
-	// operand of this form. Empty asks for nothing.
+	// spellings, "+1" at least one operand behind the path, "+0" none,
+	// "@pattern" an operand of this form, "!destroys" a word that is a statement
+	// that removes data from a database. Empty asks for nothing.
 	with   string
 	class  Class
 	reason string
+	// free are options that may be there as well although the shell catalogue
+	// does not list them.
+	free string
 }
 
 // The reasons of the tables.
@@ -45,6 +49,7 @@ const (
 	discards    = "destructive operation: discards work"
 	history     = "destructive operation: rewrites history"
 	deletes     = "mutating operation: deletes objects"
+	dropsData   = "destructive operation on a database"
 	anyProcess  = "destructive operation: ends every process"
 	daemonRoot  = "gives a container the host's rights"
 	waits       = "holds the shell"

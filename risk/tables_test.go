@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func checkWants(t *testing.T, name, with string) {
 	t.Helper()
 	for want := range strings.FieldsSeq(with) {
 		switch {
-		case want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] > '0' && want[1] <= '9':
+		case want == "!destroys", want[0] == '@' && len(want) > 1, len(want) == 2 && want[0] == '+' && want[1] >= '0' && want[1] <= '9':
 		default:
 			for spelling := range strings.SplitSeq(want, "|") {
 				if spelling == "" || spelling[0] != '-' && spelling[0] != '/' {
@@ -63,7 +64,7 @@ func TestEveryRowIsReached(t *testing.T) {
 		for _, p := range table {
 			for i := range p.rows {
 				for _, path := range paths(&p.rows[i]) {
-					words := example(p.name, path, p.rows[i].with)
+					words := example(p, path, p.rows[i].with)
 					a := shell.Action{Kind: shell.Command, Words: words}
 					u := new(room).read(&a, p.name)
 					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
@@ -84,21 +85,29 @@ func paths(r *row) []string {
 }
 
 // example builds a command that has what a row asks for.
-func example(name, path, with string) []shell.Word {
-	words := []string{name}
+func example(p program, path, with string) []shell.Word {
+	words := []string{p.name}
 	if path != "" {
 		words = append(words, strings.Split(strings.ReplaceAll(path, "*", "thing"), "/")...)
 	}
 	var options []string
+	if with == "" && path == "" && slices.ContainsFunc(p.rows, func(r row) bool { return r.with == "+0" }) {
+		words = append(words, "word")
+	}
 	for want := range strings.FieldsSeq(with) {
 		switch want[0] {
 		case '+':
 			for range want[1] - '0' {
 				words = append(words, "word")
 			}
+		case '!':
+			options = append(options, "drop table x")
 		case '@':
-			if name == "kill" {
+			switch {
+			case p.name == "kill":
 				options = append(options, "-9")
+			case want[1] == '-':
+				options = append(options, "--")
 			}
 			options = append(options, strings.ReplaceAll(want[1:], "*", "x"))
 		default:

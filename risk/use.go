@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,8 +59,11 @@ func (in *room) read(a *shell.Action, name string) use {
 	u := use{words: a.Words, operands: in.operands[:0], scan: entry.ScanInto(a.Words, in.args)}
 	in.args = u.scan.Args[:0]
 	u.entry = u.scan.Prog
-	if name == "kill" {
+	switch name {
+	case "kill":
 		u.scan.Args = killArgs(a.Words)
+	case "find":
+		u.scan.Args = u.ownArgs()
 	}
 	for i := range u.scan.Args {
 		u.operand(&u.scan.Args[i])
@@ -92,6 +96,23 @@ func knownText(w *shell.Word) string {
 // isWord reports whether an argument that is not listed is no option.
 func (u *use) isWord(arg *shell.Arg) bool {
 	return arg.Kind == shell.ArgUnlisted && !strings.HasPrefix(u.words[arg.Word].Text, "-")
+}
+
+// ownArgs leaves out the arguments of find that are words of what it runs. They
+// are words of an action of its own.
+func (u *use) ownArgs() []shell.Arg {
+	own, inner := u.scan.Args[:0], false
+	for _, arg := range u.scan.Args {
+		switch text := u.words[arg.Word].Text; {
+		case inner:
+			inner = text != ";" && text != "+"
+			continue
+		case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
+			inner = true
+		}
+		own = append(own, arg)
+	}
+	return own
 }
 
 // killArgs reads the words of kill: the first may be a signal (-9, -KILL,
@@ -132,7 +153,19 @@ func (u *use) asksForHelp(p *plan) bool {
 			return false
 		}
 	}
-	return p.names(u)
+	return p.names(u) || u.onlySubcommands()
+}
+
+// onlySubcommands reports whether all operands are subcommands that the shell
+// catalogue knows.
+func (u *use) onlySubcommands() bool {
+	for i := range u.scan.Args {
+		arg := &u.scan.Args[i]
+		if arg.Kind == shell.ArgOperand || u.isWord(arg) {
+			return false
+		}
+	}
+	return len(u.operands) > 0
 }
 
 // begins reports whether the operands begin with a subcommand path.
@@ -161,8 +194,12 @@ func (u *use) holds(p *plan, i, n int) bool {
 
 func (u *use) has(w *want, n int, exact bool) bool {
 	switch {
+	case w.none:
+		return len(u.operands) == n
 	case w.operands > 0:
 		return len(u.operands)-n >= w.operands
+	case w.destroys:
+		return slices.ContainsFunc(u.words, func(word shell.Word) bool { return destroysData(word.Text) })
 	case w.form != "":
 		for _, o := range u.operands[n:] {
 			if o != "" && star(w.form, o) {
@@ -240,8 +277,13 @@ func (u *use) unlisted(r *row) string {
 	return ""
 }
 
-// names reports whether the row asks for an option of this spelling.
+// names reports whether the row speaks of an option of this spelling.
 func (r *row) names(text string) bool {
+	for spelling := range strings.FieldsSeq(r.free) {
+		if spelled(text, spelling, true) {
+			return true
+		}
+	}
 	for want := range strings.FieldsSeq(r.with) {
 		for spelling := range strings.SplitSeq(want, "|") {
 			if spelled(text, spelling, true) {

@@ -178,7 +178,7 @@ func TestEveryWindowsRowIsReached(t *testing.T) {
 			plan := newPlan(p.rows)
 			for i := range p.rows {
 				for _, path := range paths(&p.rows[i]) {
-					words := spelledOut(example(p.name, path, p.rows[i].with))
+					words := spelledOut(example(p, path, p.rows[i].with))
 					got, _ := windowsRow(plan, words)
 					if got.Class != p.rows[i].class || got.Reason != p.rows[i].reason {
 						t.Errorf("%s: %q is %+v, want %+v", name, words, got, p.rows[i])
