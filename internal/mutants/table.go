@@ -371,4 +371,52 @@ var Table = []Mutant{
 		New:  `o.Behavior == 0 || `,
 		Test: "TestRecorder",
 	},
+	{
+		Guard: "a gate that is not allowed does not run", File: "gates/run.go",
+		Old:  `if err != nil || decided.Behavior != permission.Allow {`,
+		New:  `if decided.Behavior == permission.Deny && err == nil {`,
+		Test: "TestResults",
+	},
+	{
+		Guard: "what depends on a blocked gate is skipped", File: "gates/run.go",
+		Old:  `s.failed[item.Name] = waits >= 0`,
+		New:  `s.failed[item.Name] = false`,
+		Test: "TestSequence",
+	},
+	{
+		Guard: "a gate's directory is looked at again when it starts", File: "gates/place.go",
+		Old:  `case !below(workspaceDir, real):`,
+		New:  `case false:`,
+		Test: "TestMovedDirectory",
+	},
+	{
+		Guard: "a gate sets no PATH, also where a whitelist allows it", File: "gates/place.go",
+		Old:  `case strings.EqualFold(name, "PATH"):`,
+		New:  `case name == "Path":`,
+		Test: "TestCheck",
+	},
+	{
+		Guard: "no shell where operators are not allowed", File: "gates/run.go",
+		Old:  `case errors.Is(err, ErrShell) && r.Shell:`,
+		New:  `case errors.Is(err, ErrShell):`,
+		Test: "TestResults",
+	},
+	{
+		Guard: "gates do not get the variable that lifts the whitelist", File: "gates/run.go",
+		Old:  `return name == Bypass`,
+		New:  `return name == Bypass && false`,
+		Test: "TestEnvironment",
+	},
+	{
+		Guard: "a whitelist is not lifted before it is in the record", File: "cmd/agent-wrapper/execute.go",
+		Old:  `if err := r.Note("whitelist_bypass", words); err != nil {`,
+		New:  `if err := r.Note("whitelist_bypass", words); err != nil && false {`,
+		Test: "TestLiftIsRecordedFirst",
+	},
+	{
+		Guard: "only a managed policy says whether a whitelist may be lifted", File: "policy/merge.go",
+		Old:  `if said.WhitelistBypass != "" && src.Kind != Managed {`,
+		New:  `if said.WhitelistBypass != "" && src.Kind > User {`,
+		Test: "TestWhitelistBypass",
+	},
 }

@@ -28,6 +28,7 @@ var steps = []step{
 	{"unit", func(r *runner) { r.goTest("./...") }},
 	{"race", race},
 	{"audit", audit},
+	{"execute", execute},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -110,7 +111,7 @@ func vuln(r *runner) {
 }
 
 // concurrent are the packages that start goroutines or are used by several.
-var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./gates", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
@@ -130,6 +131,18 @@ func audit(r *runner) {
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Every|Sampled|TwoProcesses|Kill|Full|ReadOnly|Planted", "./audit", "-args", "-every", "-rapid.checks=20000")
 	r.goTest("-run", "^$", "-bench", "Durability|Verify", "-benchtime", "2000x", "-count", "3", "./audit")
+}
+
+// execute kills the runner of plans in mid-run, and holds each program that ran
+// against the decision before it; the short form is among the unit tests.
+func execute(r *runner) {
+	if !r.long {
+		r.printf("execute: 200 kills in the long form only\n")
+		return
+	}
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-timeout", "1h", "-run", "Unauthorised|SameBytes|PlanRefused|KilledExecute", "./cmd/agent-wrapper", "-args", "-execute-kills", "200")
 }
 
 // differential gives generated command lines to real bash, dash and zsh and

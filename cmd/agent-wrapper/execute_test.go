@@ -1,0 +1,101 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/audit"
+	"github.com/agent-wrapper/agent-wrapper/gates"
+)
+
+// TestLiftIsRecordedFirst: where it cannot be recorded, the whitelist is not
+// lifted; where it is, that is loud.
+func TestLiftIsRecordedFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	r, err := openRecord(path, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	a := &app{err: &out}
+	if err := (&planned{}).recordLift(a, r, "plan.json"); err != nil || out.Len() > 0 {
+		t.Errorf("nothing is lifted: %v %s", err, out.String())
+	}
+	p := &planned{lifted: true}
+	if err := p.recordLift(a, r, "plan.json"); err != nil || !strings.Contains(out.String(), "THE WHITELIST IS LIFTED") {
+		t.Errorf("%v %s", err, out.String())
+	}
+	out.Reset()
+	r.Close()
+	if err := p.recordLift(a, r, "plan.json"); err == nil || out.Len() > 0 {
+		t.Errorf("it is lifted without a record: %v %s", err, out.String())
+	}
+}
+
+// TestProgress: what a person sees of gates that run.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		p := &progress{out: &screen{out: &out}, every: 5 * time.Second}
+		w := p.output("a\x1b[2J", "t")
+		p.Begins("a\x1b[2J", "t")
+		time.Sleep(12 * time.Second)
+		w.Write([]byte("one\r\ntwo\x1b[31m\tthree"))
+		p.Ends(&gates.Result{Item: "a\x1b[2J", Gate: "t", Status: gates.Pass, Took: 12_000, Artifacts: []gates.Artifact{{Path: "x", Present: true}, {Path: "y"}}})
+		p.Ends(&gates.Result{Item: "b", Gate: "t", Status: gates.Skipped, Failure: gates.Dependency, Reason: "item a\nfailed"})
+		time.Sleep(time.Minute) // nothing is told of a gate that has ended
+		want := `a<U+001B>[2J/t: started
+a<U+001B>[2J/t: still running after 5s
+a<U+001B>[2J/t: still running after 10s
+a<U+001B>[2J/t | one
+a<U+001B>[2J/t | two<U+001B>[31m    three
+a<U+001B>[2J/t: pass after 12s
+a<U+001B>[2J/t: it left no y
+b/t: skipped (dependency: item a<U+000A>failed)
+`
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestPrefixed: lines come whole, and one without an end comes in parts.
+func TestPrefixed(t *testing.T) {
+	var out strings.Builder
+	w := &prefixed{out: &out, prefix: "> "}
+	for _, part := range []string{"a", "b\nc\n\n", strings.Repeat("x", longLine), "yy", "z\n", "", "end"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	w.flush()
+	w.flush()
+	want := "> ab\n> c\n> \n> " + strings.Repeat("x", longLine) + "\n> yyz\n> end\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestResultsCode: blocked is worse than failed, and failed than passed.
+func TestResultsCode(t *testing.T) {
+	for _, tt := range []struct {
+		status []gates.Status
+		want   int
+	}{
+		{nil, 0}, {[]gates.Status{gates.Pass}, 0}, {[]gates.Status{gates.Fail, gates.Pass}, 1}, {[]gates.Status{gates.Pass, gates.Skipped}, 1},
+		{[]gates.Status{gates.Blocked, gates.Fail}, 3}, {[]gates.Status{gates.Fail, gates.Blocked, gates.Pass}, 3}, {[]gates.Status{""}, 1},
+	} {
+		var results []gates.Result
+		for _, s := range tt.status {
+			results = append(results, gates.Result{Status: s})
+		}
+		if got := resultsCode(results); got != tt.want {
+			t.Errorf("%v: %d, want %d", tt.status, got, tt.want)
+		}
+	}
+}
