@@ -99,3 +99,23 @@ func TestResultsCode(t *testing.T) {
 		}
 	}
 }
+
+// TestStatements: a script is taken apart where a shell would begin to run.
+func TestStatements(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                               nil,
+		"a":                              {"a"},
+		"a\nb\n":                         {"a", "b"},
+		"# x\n\n  a # y\n":               {"a # y"},
+		"a \\\n  b\nc":                   {"a \\\n  b", "c"},
+		"if a; then\n b\nfi\nc":          {"if a; then\n b\nfi", "c"},
+		"cat <<X\nnpm ci\nX\nb":          {"cat <<X\nnpm ci\nX", "b"},
+		"a 'b\nc'\nd":                    {"a 'b\nc'", "d"},
+		"a\n'b\nc\n":                     {"a", "'b\nc"},
+		strings.Repeat("(\n", 300) + "a": {strings.Repeat("(\n", 300) + "a"},
+	} {
+		if diff := cmp.Diff(want, statements(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -28,36 +29,46 @@ func (a *app) securityCommand() *cobra.Command {
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	f, plan, asJSON := &planFlags{}, "", false
+	f, of, asJSON := &planFlags{}, &validatedFiles{}, false
 	cmd := &cobra.Command{
 		Use:   "validate-commands --plan FILE",
 		Short: "What the whitelist says of each gate's command; nothing runs and nothing is counted",
 		Long: `validate-commands holds the command of every gate of a plan against the
-whitelist. It runs nothing, asks nobody and counts nothing.
+whitelist. It runs nothing, asks nobody and counts nothing. With --ci it does so
+for what a CI file runs (GitHub, GitLab, CircleCI, Azure, Travis), line by line,
+and also for package.json, Makefiles and shell scripts.
 
 The result of a command is allowed, blocked, asked (permissive: a person would
 be asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if one
 is blocked, else 10 if one is asked, 2 if the plan or the whitelist is wrong.`,
 		Example: `  agent-wrapper security validate-commands --plan plan.json
-  agent-wrapper security validate-commands --plan plan.json --json --whitelist ci/allowed-commands.json`,
+  agent-wrapper security validate-commands --plan plan.json --json --whitelist ci/allowed-commands.json
+  agent-wrapper security validate-commands --ci .github/workflows/ci.yml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if plan == "" {
-				return usage("name the plan with --plan FILE")
+			if of.plan == "" && len(of.ci) == 0 {
+				return usage("name the plan with --plan FILE, or a file with CI commands with --ci FILE")
 			}
-			return a.validateGates(f, plan, asJSON)
+			return a.validateCommands(f, of, asJSON)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&plan, "plan", "", "the plan's `file`")
+	cmd.Flags().StringVar(&of.plan, "plan", "", "the plan's `file`")
+	cmd.Flags().StringArrayVar(&of.ci, "ci", nil, "a `file` with commands that CI runs; repeatable")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON document in place of a table")
 	return cmd
 }
 
+// validatedFiles are the files whose commands are held against the whitelist.
+type validatedFiles struct {
+	plan string // "" for none
+	ci   []string
+}
+
 // validated is what the whitelist says of one command.
 type validated struct {
-	Item    string `json:"item"`
-	Gate    string `json:"gate"`
+	Item    string `json:"item"` // of a CI command: the file
+	Gate    string `json:"gate,omitempty"`
 	Command string `json:"command"`
 	Result  string `json:"result"`           // allowed, blocked, asked, would_block
 	Reason  string `json:"reason,omitempty"` // one of the four of a whitelist
@@ -72,19 +83,23 @@ const (
 	resultWould   = "would_block"
 )
 
-func (a *app) validateGates(f *planFlags, path string, asJSON bool) error {
+func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) error {
 	p, err := f.compilePlanned()
 	if err != nil {
 		return err
 	}
-	plan, err := p.plan(path)
+	list, err := p.validateFiles(of)
 	if err != nil {
 		return err
 	}
 	p.tellLists(a)
-	list := p.validate(plan)
 	if asJSON {
-		err = writeJSON(a.out, map[string]any{"plan": absolute(path), "whitelists": p.names, "commands": list})
+		err = writeJSON(a.out, struct {
+			Plan       string      `json:"plan,omitempty"`
+			CI         []string    `json:"ci,omitempty"`
+			Whitelists []string    `json:"whitelists"`
+			Commands   []validated `json:"commands"`
+		}{of.plan, of.ci, p.names, list})
 	} else {
 		err = writeValidated(a.out, list)
 	}
@@ -92,6 +107,82 @@ func (a *app) validateGates(f *planFlags, path string, asJSON bool) error {
 		return err
 	}
 	return exit(validatedCode(list))
+}
+
+// validateFiles holds the commands of a plan and of CI files against the
+// whitelists.
+func (p *planned) validateFiles(of *validatedFiles) ([]validated, error) {
+	list := []validated{}
+	if of.plan != "" {
+		plan, err := p.plan(of.plan)
+		if err != nil {
+			return nil, err
+		}
+		list = p.validate(plan)
+	}
+	for _, name := range of.ci {
+		lines, err := ciCommands(name)
+		if err != nil {
+			return nil, fileError("--ci", err)
+		}
+		for _, line := range lines {
+			v := p.validateLine(line, p.place.Workspace)
+			v.Item = name
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// maxCIFile is the longest CI file that is read, in bytes.
+const maxCIFile = 1 << 20
+
+// ciCommands are the command lines in a file.
+func ciCommands(name string) ([]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCIFile+1))
+	if err != nil {
+		return nil, err
+	}
+	texts, err := whitelist.Lines(name, data)
+	var lines []string
+	for _, t := range texts {
+		lines = append(lines, statements(t.Text)...)
+	}
+	return lines, err
+}
+
+// maxStatement is how many lines are tried as one statement.
+const maxStatement = 200
+
+// statements takes a script apart: each is as many lines as a shell reads at
+// once, without comments. What no shell can read is one to its end.
+func statements(text string) (list []string) {
+	lines := strings.SplitAfter(text, "\n")
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && to-from < maxStatement && unfinished(strings.Join(lines[from:to], "")) {
+			to++
+		}
+		statement := strings.Join(lines[from:to], "")
+		if unfinished(statement) {
+			statement, to = strings.Join(lines[from:], ""), len(lines)
+		}
+		if line := strings.TrimSpace(statement); line != "" && !strings.HasPrefix(line, "#") {
+			list = append(list, line)
+		}
+		from = to
+	}
+	return list
+}
+
+// unfinished reports whether a shell would read on, or give up.
+func unfinished(text string) bool {
+	return strings.HasSuffix(text, "\\\n") || shell.Analyze(text, shell.Options{}).Failed != ""
 }
 
 func validatedCode(list []validated) int {

@@ -111,7 +111,7 @@ func vuln(r *runner) {
 }
 
 // concurrent are the packages that start goroutines or are used by several.
-var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./gates", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
