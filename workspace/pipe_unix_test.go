@@ -1,0 +1,27 @@
+//go:build unix
+
+package workspace
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// TestBelowPipe: a named pipe is not waited for.
+func TestBelowPipe(t *testing.T) {
+	dir := tree(t, "to -> pipe")
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rule, _, err := patterns.Parse("Read(*.none)", patterns.Deny, patterns.Source{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env{Place: patterns.Place{Workspace: dir}}
+	if env.Below(dir, rule, true) || env.Below(dir+"/pipe", rule, true) || env.Links(dir+"/pipe", 1) {
+		t.Error("something lies below a pipe")
+	}
+}
