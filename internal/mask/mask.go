@@ -140,7 +140,9 @@ func (c *scanner) name(i, j int) {
 	case strings.EqualFold(name, "bearer"):
 		c.bearer(j)
 	case isCookie(name) && j < len(c.s) && c.s[j] == ':':
-		c.cookies(j + 1)
+		c.cookies(j+1, len(c.s))
+	case c.spoken(name, i, j):
+		c.value(c.blanks(j), c.state(c.blanks(j)))
 	default:
 		if p, kind := c.delimiter(i, j); kind != noValue && c.isSecret(i, j, kind) {
 			c.query = i > 0 && (c.s[i-1] == '?' || c.s[i-1] == '&')
@@ -148,6 +150,30 @@ func (c *scanner) name(i, j int) {
 		}
 	}
 }
+
+// spoken reports whether a value follows the name from i to j with nothing but
+// blanks between them, as in texts that are nearly spoken: of a netrc file (login
+// x password y) and in SQL (user x password 'y', identified by 'y').
+func (c *scanner) spoken(name string, i, j int) bool {
+	p := c.blanks(j)
+	if p == j || p == len(c.s) {
+		return false
+	}
+	before := strings.ToLower(c.s[max(0, i-maxSpoken):i])
+	quoted := c.s[p] == '\'' || c.s[p] == '"' || c.s[p] == '\\'
+	switch {
+	case strings.EqualFold(name, "password"):
+		words := strings.Fields(before)
+		login := len(words) > 1 && words[len(words)-2] == "login"
+		return login || quoted && (strings.Contains(before, "user ") || strings.Contains(before, "role "))
+	case strings.EqualFold(name, "by"):
+		return quoted && strings.Contains(before, "identified ")
+	}
+	return false
+}
+
+// maxSpoken is how far before a name is looked for what it is said of.
+const maxSpoken = 200
 
 // kind is how a value follows its name.
 type kind uint8
@@ -315,10 +341,11 @@ func isCookie(name string) bool {
 	return strings.EqualFold(name, "cookie") || strings.EqualFold(name, "set-cookie")
 }
 
-// cookies hides the values of cookies up to the end of the line or a quote.
-func (c *scanner) cookies(p int) {
+// cookies hides the values of cookies up to a place, the end of the line or a
+// quote.
+func (c *scanner) cookies(p, limit int) {
 	end := p
-	for end < min(len(c.s), p+4*far) && strings.IndexByte("\"'`\n\\|&<>()$", c.s[end]) < 0 {
+	for end < min(limit, p+4*far) && strings.IndexByte("\"'`\n\\|&<>()$", c.s[end]) < 0 {
 		end++
 	}
 	p, c.baked = max(p, c.baked), max(end, c.baked)

@@ -9,6 +9,7 @@ import (
 var secretEnds = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey",
 	"signingkey", "encryptionkey", "credential", "credentials", "passwords", "secrets", "tokens", "passcode",
+	"sshpass", "storepass", "keypass", "authkey",
 }
 
 // secretWords are words that name a secret if they end the name.

@@ -92,14 +92,21 @@ var programs = map[string]looker{
 	"zip": either("-P"), "unzip": either("-P"), "zipcloak": either("-P"),
 	"ldapsearch": either("-w"), "ldapmodify": either("-w"), "ldapadd": either("-w"), "ldapdelete": either("-w"), "ldapwhoami": either("-w"),
 	"mosquitto_pub": either("-P"), "mosquitto_sub": either("-P"), "ipmitool": either("-P"), "twine": either("-p"),
+	"rabbitmqadmin": either("-p"), "rdesktop": either("-p"), "influx": either("-t"), "xfreerdp": attached("/p:"),
+	"snmpget": all(either("-c"), either("-A"), either("-X")), "snmpwalk": all(either("-c"), either("-A"), either("-X")),
+	"ssh-keygen": all(either("-N"), either("-P")), "doctl": when("auth", either("-t")), "nmcli": behind(0, "password"),
+	"ngrok": behind(0, "authtoken", "add-authtoken"), "snyk": behind(0, "auth"), "bw": behind(0, "unlock"), "ansible-vault": when("encrypt_string", lastWord),
+	"rabbitmqctl": behind(1, "add_user", "change_password", "authenticate_user"), "mc": behind(3, "set"), "wpa_passphrase": behind(1),
+	"jq": named("--arg"), "etcdctl": userOf(":", "--user"), "xh": userOf(":", "a", "--auth"),
 	"plink": either("-pw"), "pscp": either("-pw"), "useradd": either("-p"), "usermod": either("-p"),
 	"docker": onLogin("-p"), "podman": onLogin("-p"), "nerdctl": onLogin("-p"), "helm": onLogin("-p"),
-	"buildah": onLogin("-p"), "skopeo": onLogin("-p"), "oras": onLogin("-p"), "crane": onLogin("-p"), "az": onLogin("-p"), "oc": onLogin("-p"),
-	"curl": userOf(":", "u", "U", "--user", "--proxy-user"), "http": userOf(":", "a", "--auth"), "https": userOf(":", "a", "--auth"),
+	"buildah": onLogin("-p"), "skopeo": all(onLogin("-p"), userOf(":", "--creds", "--src-creds", "--dest-creds")), "oras": onLogin("-p"), "crane": onLogin("-p"), "az": all(onLogin("-p"), when("secret", either("--value"))), "oc": onLogin("-p"),
+	"curl": all(userOf(":", "u", "U", "--user", "--proxy-user"), cookieOf("b", "--cookie")), "http": userOf(":", "a", "--auth"), "https": userOf(":", "a", "--auth"),
 	"smbclient": userOf("%", "U", "--user"), "rpcclient": userOf("%", "U", "--user"), "lftp": userOf(",", "u", "--user"),
 	"openssl": openssl, "htpasswd": htpasswd, "kubectl": literals, "vault": loginWith, "cargo": loginWith,
 	"aws": settings, "npm": settings, "pnpm": settings, "yarn": settings, "git": settings, "pip": settings,
-	"poetry": settings, "composer": settings, "gcloud": settings, "bundle": settings, "gh": secretBody,
+	"poetry": all(settings, either("-p"), behind(1, "http-basic"), behind(0, "pypi-token")), "composer": all(settings, behind(1, "http-basic")),
+	"gcloud": settings, "bundle": all(settings, pair), "gh": secretBody,
 }
 
 // hideWord hides a word from its byte n on, unless it is a path or an
@@ -159,19 +166,108 @@ func either(option string) looker {
 				c.hideWord(args[i+1], 0)
 			case len(option) == 2 && strings.HasPrefix(w.text, option) && !strings.HasPrefix(w.text, "--"):
 				c.hideWord(w, len(option))
+			case len(option) > 2 && strings.HasPrefix(w.text, option+"="):
+				c.hideWord(w, len(option)+1)
 			}
 		}
 	}
 }
 
-// onLogin is either, for a subcommand that logs in.
-func onLogin(option string) looker {
-	look := either(option)
+// all is several lookers.
+func all(looks ...looker) looker {
 	return func(c *scanner, args []word) {
-		if slices.ContainsFunc(args, func(w word) bool { return w.text == "login" }) {
+		for _, look := range looks {
 			look(c, args)
 		}
 	}
+}
+
+// when is a looker for a subcommand.
+func when(sub string, look looker) looker {
+	return func(c *scanner, args []word) {
+		if slices.ContainsFunc(args, func(w word) bool { return w.text == sub }) {
+			look(c, args)
+		}
+	}
+}
+
+func onLogin(option string) looker { return when("login", either(option)) }
+
+// behind takes the word behind one of these, or behind the program if there are
+// none, and behind n more that are no options. A name stands for NAME.x as well.
+func behind(n int, names ...string) looker {
+	return func(c *scanner, args []word) {
+		at := slices.IndexFunc(args, func(w word) bool {
+			name, _, _ := strings.Cut(w.text, ".")
+			return slices.Contains(names, name)
+		})
+		if at < 0 && len(names) > 0 {
+			return
+		}
+		left := n
+		for _, w := range args[at+1:] {
+			if strings.HasPrefix(w.text, "-") {
+				continue
+			}
+			if left == 0 {
+				c.hideWord(w, 0)
+				return
+			}
+			left--
+		}
+	}
+}
+
+// lastWord takes the last word.
+func lastWord(c *scanner, args []word) {
+	if w := args[len(args)-1]; !strings.HasPrefix(w.text, "-") {
+		c.hideWord(w, 0)
+	}
+}
+
+// named takes the value of an option that a name stands before: --arg NAME VALUE.
+func named(option string) looker {
+	return func(c *scanner, args []word) {
+		for i, w := range args {
+			if w.text == option && i+2 < len(args) && isSecretName(args[i+1].text) {
+				c.hideWord(args[i+2], 0)
+			}
+		}
+	}
+}
+
+// pair takes the password of NAME:PASSWORD as the last word of a setting.
+func pair(c *scanner, args []word) {
+	last := args[len(args)-1]
+	if at := strings.IndexByte(last.text, ':'); args[0].text == "config" && at > 0 && !strings.Contains(last.text, "://") {
+		c.hideWord(last, at+1)
+	}
+}
+
+// cookieOf looks for options whose value is cookies; without an equals sign it
+// is a file.
+func cookieOf(options ...string) looker {
+	return func(c *scanner, args []word) {
+		for i := range args {
+			for _, o := range options {
+				if value, at, ok := optionValue(args, i, o); ok {
+					c.cookiesIn(value.from+at, value.to)
+				}
+			}
+		}
+	}
+}
+
+// cookiesIn hides the values of the cookies from p to the end of a word, which
+// is the closing quote if one opens at p.
+func (c *scanner) cookiesIn(p, to int) {
+	if p < to && (c.s[p] == '\'' || c.s[p] == '"') {
+		end := strings.IndexByte(c.near(p+1), c.s[p])
+		if p++; end >= 0 {
+			to = p + end
+		}
+	}
+	c.cookies(p, to)
 }
 
 // userOf looks for options whose value is a name, a sign and a password. A
