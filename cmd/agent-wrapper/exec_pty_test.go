@@ -1,0 +1,283 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// kubectlStub is the kubectl of these tests: it notes each call, says what it has, and
+// does as its second argument says.
+const kubectlStub = `#!/bin/bash
+echo "$*" >> "$HOME/calls"
+test -n "$KUBECONFIG" && echo "$KUBECONFIG" > "$HOME/copy"
+case $2 in
+code) exit 5 ;;
+input) echo "ready"; read -r x; echo "got <$x>" ;;
+all) cat ;;
+wait) echo "ready"; sleep 60 & wait ;;
+esac
+`
+
+// withStub makes a home with the stub in its bin, which is also the workspace.
+func withStub(t *testing.T) string {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"bin/kubectl": kubectlStub, "bin/halt": "#!/bin/sh\necho RAN >> \"$HOME/calls\"\n", "config": "clusters: []\n", "other": "clusters: [] # other\n"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+// script runs lines of a shell on a new terminal; x is exec there.
+func script(t *testing.T, home string, lines ...string) *terminal {
+	t.Helper()
+	text := "cd ~ || exit\nx() { agent-wrapper exec \"$@\"; echo \"code $?\"; }\n" + strings.Join(lines, "\n")
+	cmd := exec.Command("bash", "--norc", "-c", text)
+	cmd.Env = []string{"PATH=" + home + "/bin:" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	return startedBy(t, home, "xterm", cmd)
+}
+
+// calls are the calls of the stub.
+func (x *terminal) calls() string {
+	x.t.Helper()
+	data, err := os.ReadFile(filepath.Join(x.home, "calls"))
+	if err != nil && !os.IsNotExist(err) {
+		x.t.Fatal(err)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(data)), "\n", "|")
+}
+
+// finished waits for the end and checks the exit codes, the calls of the stub
+// and how often somebody was asked.
+func (x *terminal) finished(codes, calls string, asked int) string {
+	x.t.Helper()
+	_, shown := x.end()
+	var got []string
+	for line := range strings.Lines(sequence.ReplaceAllString(shown, "")) {
+		if code, ok := strings.CutPrefix(strings.TrimSpace(line), "code "); ok {
+			got = append(got, code)
+		}
+	}
+	if strings.Join(got, " ") != codes || x.calls() != calls || strings.Count(shown, "? Bash") != asked {
+		x.t.Errorf("codes %q, want %q; calls %q, want %q; asked %d times, want %d\n%s",
+			strings.Join(got, " "), codes, x.calls(), calls, strings.Count(shown, "? Bash"), asked, shown)
+	}
+	return shown
+}
+
+// history is what exec history tells of the runs in a home.
+func (x *terminal) history() string {
+	x.t.Helper()
+	cmd := exec.Command("agent-wrapper", "exec", "history")
+	cmd.Env = append(os.Environ(), "HOME="+x.home)
+	out, err := cmd.Output()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var rows []string
+	for i, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if f := strings.Fields(line); i > 0 {
+			rows = append(rows, f[2]+" "+f[3]+" "+f[4])
+		}
+	}
+	return strings.Join(rows, "|")
+}
+
+// Once runs, deny does not; tier 1 is not asked about; the code is the
+// command's.
+func TestExecAsks(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x -- kubectl get pods", "x -- kubectl apply code", "x -- kubectl apply x")
+	x.press("o")
+	x.wait("code 5")
+	x.press("d")
+	x.finished("0 5 3", "get pods|apply code", 2)
+	if got, want := x.history(), "denied 2 -|approved 2 5|auto 1 0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The kubeconfig that is used stands in the question.
+func TestExecShowsKubeconfig(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --kubeconfig config -- kubectl apply x")
+	x.wait(x.home + "/config")
+	x.press("o")
+	x.finished("0", "apply x", 1)
+	copied, err := os.ReadFile(filepath.Join(x.home, "copy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(strings.TrimSpace(string(copied))); !os.IsNotExist(err) {
+		t.Errorf("the copy %s: %v", copied, err)
+	}
+}
+
+// An answer for the session counts for further runs there: not for another
+// command, workspace, kubeconfig or terminal, and not once it is taken back.
+func TestExecSession(t *testing.T) {
+	t.Parallel()
+	home := withStub(t)
+	x := script(t, home,
+		"x -- kubectl apply x", "x -- kubectl apply x", "x --no-input -- kubectl delete x", "x --no-input --kubeconfig config -- kubectl apply x",
+		"mkdir sub; x --no-input --cwd sub -- kubectl apply x", "x --no-input --temp-dir -- kubectl apply x", "x --no-input --session other -- kubectl apply x",
+		"agent-wrapper exec session list", "agent-wrapper exec session clear", "x --no-input -- kubectl apply x")
+	x.press("s")
+	x.answerLadder()
+	x.wait("allow Bash(kubectl apply x) is kept for this session, until ")
+	x.wait("rules taken back: 1")
+	shown := x.finished("0 0 3 3 3 3 3 3", "apply x|apply x", 1)
+	if !strings.Contains(shown, "allow  Bash(kubectl apply x)  "+home) {
+		t.Errorf("the list:\n%s", shown)
+	}
+	if got, want := x.history(), "denied 2 -|denied 2 -|denied 2 -|denied 2 -|denied 2 -|denied 2 -|approved 2 0|approved 2 0"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	x = script(t, home, "x -- kubectl apply x")
+	x.press("s")
+	x.answerLadder()
+	x.finished("0", "apply x|apply x|apply x", 1)
+	x = script(t, home, "x --no-input -- kubectl apply x") // another terminal
+	x.finished("3", "apply x|apply x|apply x", 0)
+}
+
+// A deny for the session counts as well, and a rule expires.
+func TestExecSessionEnds(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --session-ttl 1ns -- kubectl apply x", "x --no-input -- kubectl apply x", "x -- kubectl delete x", "x -- kubectl delete x")
+	x.press("s")
+	x.answerLadder()
+	x.wait("code 3")
+	x.press("n")
+	x.answerNever()
+	x.wait("deny Bash(kubectl delete x) is kept for this session")
+	x.finished("0 3 3 3", "apply x", 2)
+}
+
+// answerNever picks the narrowest rule that is denied, if there are several.
+func (x *terminal) answerNever() {
+	x.t.Helper()
+	x.wait("deny for this session\n")
+	for !strings.Contains(x.screen()[x.seen:], "is kept for") {
+		if strings.Contains(x.screen()[x.seen:], prompt) {
+			x.press("1")
+			return
+		}
+		if _, open := <-x.more; !open {
+			x.t.Fatal(x.screen())
+		}
+	}
+}
+
+// Who does not answer in time has denied.
+func TestExecNotAnswered(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --ask-timeout 600ms -- kubectl apply x")
+	x.wait("(not answered within 600ms)")
+	x.finished("3", "", 1)
+}
+
+// Tier 3 is refused without a question, also for a session in which all is
+// allowed.
+func TestExecRefuses(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --session-allow Bash -- 'kubectl get pods; halt'")
+	x.finished("3", "", 0)
+}
+
+// The command has the terminal: it is typed at, and interrupted.
+func TestExecHasTerminal(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --allow Bash -- kubectl x input", "x --allow Bash -- kubectl x wait", "x --allow Bash -- kubectl x input")
+	x.wait("ready\n")
+	x.types("hello\r")
+	x.wait("got <hello>")
+	x.wait("ready\n")
+	x.types("\x03")
+	x.wait("code 130")
+	x.wait("ready\n")
+	x.types("again\r")
+	x.finished("0 130 0", "x input|x wait|x input", 0)
+}
+
+// Where standard input is something else the question comes on the terminal all
+// the same.
+func TestExecAsksBesideInput(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "echo manifest | x -- kubectl apply all")
+	x.press("o")
+	x.wait("manifest\n")
+	x.finished("0", "apply all", 1)
+}
+
+// At the time limit all that the command started ends, and the terminal is
+// usable.
+func TestExecLimit(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --allow Bash --timeout 1s -- 'exec kubectl x wait'", "read -r line; echo \"still <$line>\"")
+	x.wait("ended after 1s: the time limit")
+	x.types("here\r")
+	x.wait("still <here>")
+	x.finished("143", "x wait", 0)
+	if n := processesOf(t, x.home); len(n) > 0 {
+		t.Errorf("still there: %v", n)
+	}
+}
+
+// A signal to exec ends the command, and the private files are gone.
+func TestExecSignalled(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "agent-wrapper exec --kubeconfig config --temp-dir --allow Bash -- 'pwd > ~/temp; exec kubectl x wait' & wait $!; echo \"code $?\"")
+	x.wait("ready\n")
+	for _, pid := range processesOf(t, x.home) {
+		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.HasPrefix(string(line), "agent-wrapper\x00exec") {
+			syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
+	x.finished("143", "x wait", 0)
+	for _, name := range []string{"copy", "temp"} {
+		path, err := os.ReadFile(filepath.Join(x.home, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(strings.TrimSpace(string(path))); !os.IsNotExist(err) {
+			t.Errorf("%s %s: %v", name, path, err)
+		}
+	}
+}
+
+// processesOf are the processes that live and have this home, but shells of
+// ours.
+func processesOf(t *testing.T, home string) (found []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range dirs {
+		env, err := os.ReadFile(file)
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+home+"\x00") {
+			continue
+		}
+		var pid int
+		fmt.Sscanf(file, "/proc/%d/", &pid)
+		found = append(found, pid)
+	}
+	return found
+}
