@@ -32,7 +32,8 @@
 //
 // Required are schemaVersion and the names of items and gates, and what each
 // gate runs. Keys are exact: one that is unknown or stands twice is an error,
-// and so is null. All that is wrong is reported, each with its line and column.
+// and so is null. What is wrong is reported with its line and column, all of it
+// where keys and types are right.
 package gates
 
 import (
@@ -147,6 +148,13 @@ const MaxSize = 4 << 20
 
 // Read reads the plan in a file. That it is not there is fs.ErrNotExist.
 func Read(path string) (*Plan, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path) // a pipe may have no end
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/gates"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
@@ -131,5 +132,46 @@ func TestDocsRow(t *testing.T) {
 	var answer policy.Answer
 	if code := a.run(context.Background(), []string{"check", "--jsonl"}); code != 0 || json.Unmarshal([]byte(out.String()), &answer) != nil || answer.Behavior != "allow" {
 		t.Error(code, out.String())
+	}
+}
+
+var jsonFence = regexp.MustCompile("(?s)```json\n(.*?)```")
+
+// docs/execute.md has a plan that is read, every flag, and every result.
+func TestDocsExecute(t *testing.T) {
+	text := page(t, "docs/execute.md")
+	block := jsonFence.FindStringSubmatch(text)
+	if block == nil {
+		t.Fatal("no plan found")
+	}
+	if plan, err := gates.Parse([]byte(block[1]), "docs/execute.md"); err != nil || len(plan.Items) != 2 {
+		t.Error(err)
+	}
+	flags := []string{"--whitelist", "--timeout", "--dry-run", "--json", "--agent", "--no-input", "--ask", "--deny", "--ci", "--plan"}
+	for _, f := range flags {
+		if !strings.Contains(text, f) {
+			t.Errorf("docs/execute.md does not say what %s does", f)
+		}
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../../gates/run.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Type == nil || len(spec.Values) != 1 {
+			return true
+		}
+		if name, ok := spec.Type.(*ast.Ident); ok && (name.Name == "Status" || name.Name == "Failure") {
+			found++
+			if value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !strings.Contains(text, "`"+value+"`") {
+				t.Errorf("docs/execute.md has no %s", spec.Names[0].Name)
+			}
+		}
+		return true
+	})
+	if found != 13 {
+		t.Errorf("%d results found", found)
 	}
 }

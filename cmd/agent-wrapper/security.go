@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -134,21 +133,13 @@ func (p *planned) validateFiles(of *validatedFiles) ([]validated, error) {
 	return list, nil
 }
 
-// maxCIFile is the longest CI file that is read, in bytes.
-const maxCIFile = 1 << 20
-
 // ciCommands are the command lines in a file.
 func ciCommands(name string) ([]string, error) {
-	f, err := os.Open(name)
+	data, err := readText(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxCIFile+1))
-	if err != nil {
-		return nil, err
-	}
-	texts, err := whitelist.Lines(name, data)
+	texts, err := whitelist.Lines(name, []byte(data))
 	var lines []string
 	for _, t := range texts {
 		lines = append(lines, statements(t.Text)...)
