@@ -117,15 +117,11 @@ func Read(path string) (*List, error) {
 // Parse reads a whitelist. Errors name the file as name, with line and column.
 func Parse(data []byte, name string) (*List, error) {
 	name = visible.Line(name)
-	aside := strictjson.Aside("$schema", "$comment")
 	var f file
-	if err := strictjson.Decode(data, &f, aside, strictjson.MaxSize(maxFile)); err != nil {
+	if err := strictjson.Decode(data, &f, strictjson.Aside("$schema", "$comment"), strictjson.NoNull, strictjson.MaxSize(maxFile)); err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
-	places, err := strictjson.Positions(data, aside, strictjson.MaxSize(maxFile))
-	if err != nil {
-		return nil, fmt.Errorf("%s:%w", name, err)
-	}
+	places, _ := strictjson.Positions(data) // what Decode takes is well-formed
 	c := checker{name: name, places: places}
 	l := c.list(&f)
 	if err := c.err(); err != nil {
@@ -136,6 +132,9 @@ func Parse(data []byte, name string) (*List, error) {
 
 // Name is the file that the list was read from.
 func (l *List) Name() string { return l.name }
+
+// Programs is how many programs are listed.
+func (l *List) Programs() int { return len(l.names) }
 
 // Strict reports whether what is not listed is refused; a person is asked about
 // it otherwise.
@@ -185,12 +184,10 @@ func (c *checker) fault(path, format string, args ...any) {
 
 // place is where a value stands, or what it would stand in.
 func (c *checker) place(path string) strictjson.Position {
-	for {
-		if at, ok := c.places[path]; ok {
-			return at
-		}
+	for path != "" && c.places[path].Line == 0 {
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
+	return c.places[path]
 }
 
 // err is all that is wrong, in the order of the file.

@@ -100,7 +100,7 @@ func (d *draft) line(line Line) {
 			continue
 		}
 		if end, ok := covered[a.Parent]; ok {
-			if from := place(facts, a); from >= 0 && from < end {
+			if from := place(facts, a); configures(&facts.Actions[a.Parent], a) || from >= 0 && from < end {
 				continue
 			}
 		}
@@ -163,7 +163,7 @@ func inner(facts *shell.Facts, index int) []span {
 	var spans []span
 	for i := range facts.Actions {
 		a := &facts.Actions[i]
-		if a.Kind != shell.Command || a.Parent != index {
+		if a.Kind != shell.Command || a.Parent != index || configures(&facts.Actions[index], a) {
 			continue
 		}
 		if from := place(facts, a); from >= 0 {

@@ -187,14 +187,28 @@ func (r *reading) covered(c *command) bool {
 		return false
 	}
 	from := begins(c.action, len(outer.words), func(k int) bool { return outer.words[len(outer.words)-len(c.words)+k] == c.words[k] })
+	if configures(outer.action, c.action) || from >= 0 && from < outer.end {
+		return true
+	}
 	if from < 0 {
 		return false
 	}
-	if from < outer.end {
-		return true
-	}
 	for k := from; k < min(from+len(c.words), len(outer.words)); k++ {
 		outer.inner[k] = true
+	}
+	return false
+}
+
+// configures reports whether what a command is said to run is a file that it
+// obeys (make -f x, eslint -c x): an argument of its own like any other.
+func configures(outer, inner *shell.Action) bool {
+	if outer.Program == nil || len(inner.Words) != 1 {
+		return false
+	}
+	for _, a := range outer.Program.Scan(outer.Words).Args {
+		if a.Option != nil && (a.Option.Effect == shell.EffProgram || a.Option.Effect == shell.EffPlugin) && a.Value.Text == inner.Words[0].Text {
+			return true
+		}
 	}
 	return false
 }

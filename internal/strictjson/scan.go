@@ -24,6 +24,7 @@ type scanner struct {
 
 	maxSize, maxDepth         int
 	ignoreUnknown, nullAbsent bool
+	noNull                    bool
 	known                     []string
 	aside                     []string // keys that may stand in any object
 	cuts                      [][2]int // where members with such keys stand
@@ -185,7 +186,7 @@ func (s *scanner) fits(t reflect.Type, got string) error {
 		return nil
 	}
 	inArray := len(s.path) > 0 && s.path[len(s.path)-1].index >= 0
-	if got == "null" && (t.Kind() == reflect.Pointer || s.nullAbsent && !inArray) {
+	if got == "null" && (t.Kind() == reflect.Pointer && !s.noNull || s.nullAbsent && !inArray) {
 		return nil
 	}
 	return s.fail(s.pos, "want "+want+", got "+got)

@@ -53,6 +53,10 @@ func IgnoreUnknown(s *scanner) { s.ignoreUnknown = true }
 // key were not there.
 func NullAbsent(s *scanner) { s.nullAbsent = true }
 
+// NoNull refuses null also for a pointer, which then only says whether the key
+// is there.
+func NoNull(s *scanner) { s.noNull = true }
+
 // MaxSize sets the most bytes that are read.
 func MaxSize(n int) Option { return func(s *scanner) { s.maxSize = n } }
 

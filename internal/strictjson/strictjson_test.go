@@ -348,3 +348,19 @@ func without(v any, key string) any {
 	}
 	return v
 }
+
+func TestNoNull(t *testing.T) {
+	var v struct {
+		A *int `json:"a"`
+		B any  `json:"b"`
+	}
+	if err := Decode([]byte(`{"a":null}`), &v); err != nil {
+		t.Error(err)
+	}
+	if err := Decode([]byte(`{"a":null}`), &v, NoNull); err == nil || err.Error() != "1:6: a: want a number, got null" {
+		t.Error(err)
+	}
+	if err := Decode([]byte(`{"a":1,"b":null}`), &v, NoNull); err != nil || *v.A != 1 {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/atomicfile"
+	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
+)
+
+func (a *app) whitelistCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "whitelist",
+		Short: "Make and check a whitelist of commands",
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.whitelistInitCommand(), a.whitelistValidateCommand(), a.whitelistSchemaCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+// startList is what whitelist init is told.
+type startList struct {
+	rules                  policyFlags
+	from                   []string
+	out                    string
+	force, print, dry, def bool
+}
+
+func (a *app) whitelistInitCommand() *cobra.Command {
+	var s startList
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a starting whitelist of the commands that the project runs",
+		Long: `init makes ` + whitelist.FileName + ` of the commands in CI
+files (GitHub, GitLab, CircleCI, Azure, Travis), package.json, Makefiles, plans,
+shell scripts and files of lines (.txt, .jsonl). Without --from it takes those
+that it finds in the project. A line with shell operators is taken apart into its
+commands; what is known only when it runs is left out. Both are told. Read the
+list before it counts: it says what ran, not what should.`,
+		Example: `  agent-wrapper whitelist init
+  agent-wrapper whitelist init --from .github/workflows/ci.yml --from package.json --dry-run
+  agent-wrapper whitelist init --default --print`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error { return a.startWhitelist(&s) },
+	}
+	cmd.Flags().StringVar(&s.rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	cmd.Flags().StringArrayVar(&s.from, "from", nil, "a `file` that commands stand in; repeatable")
+	cmd.Flags().StringVar(&s.out, "out", "", "write to this `file` (default: "+whitelist.FileName+" in the workspace)")
+	cmd.Flags().BoolVar(&s.force, "force", false, "write over a whitelist that is there")
+	cmd.Flags().BoolVar(&s.print, "print", false, "write the whitelist to standard output")
+	cmd.Flags().BoolVar(&s.dry, "dry-run", false, "let the list begin as a dry run: it refuses nothing and tells what it would")
+	cmd.Flags().BoolVar(&s.def, "default", false, "write the list that is shipped in place of one of the project")
+	return cmd
+}
+
+func (a *app) startWhitelist(s *startList) error {
+	dir, err := s.rules.workspace()
+	if err != nil {
+		return err
+	}
+	if s.def && (len(s.from) > 0 || s.dry) {
+		return usage("--default is a list of its own: leave out --from and --dry-run")
+	}
+	start := &whitelist.Start{Text: whitelist.Default}
+	if !s.def {
+		if start, err = s.make(dir); err != nil {
+			return err
+		}
+	}
+	for _, note := range start.Notes {
+		fmt.Fprintln(a.err, note)
+	}
+	if s.print {
+		_, err := a.out.Write(start.Text)
+		return err
+	}
+	path := s.out
+	if path == "" {
+		path = filepath.Join(dir, whitelist.FileName)
+	}
+	if err := placeNew(path, start.Text, s.force); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s is written, of %d commands: read it, then try it with agent-wrapper whitelist validate\n", visible.Line(path), start.Commands)
+	return err
+}
+
+// make makes a list of the files that were named, or of those that are found.
+func (s *startList) make(dir string) (*whitelist.Start, error) {
+	names := s.from
+	if len(names) == 0 {
+		names = commandFiles(dir)
+	}
+	if len(names) == 0 {
+		return nil, usage("no file found that commands stand in: name one with --from, or take the shipped list with --default")
+	}
+	var lines []whitelist.Line
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		found, err := whitelist.Lines(name, data)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		lines = append(lines, found...)
+	}
+	return whitelist.Starting(lines, s.dry)
+}
+
+// commandFiles are the files of a project that commands stand in.
+func commandFiles(dir string) []string {
+	var names []string
+	for _, pattern := range []string{".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", ".circleci/config.yml", ".travis.yml", "azure-pipelines.yml", "package.json", "GNUmakefile", "makefile", "Makefile", "plan.json"} {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			continue // a pattern of ours that is malformed: a test finds every one of them
+		}
+		for _, name := range found {
+			names = append(names, filepath.Join(dir, name))
+		}
+	}
+	return names
+}
+
+// placeNew writes a file, and its directory, where there is none.
+func placeNew(path string, text []byte, force bool) error {
+	if _, err := os.Lstat(path); !force && !errors.Is(err, fs.ErrNotExist) {
+		return usage("%s is there already: change it, or write over it with --force", visible.Line(path))
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	target, err := atomicfile.Target(path)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(target, text, 0o644)
+}
+
+func (a *app) whitelistValidateCommand() *cobra.Command {
+	var rules policyFlags
+	var file string
+	var argv bool
+	cmd := &cobra.Command{
+		Use:   "validate [FILE|LINE]",
+		Short: "Check a whitelist, or a command line against one",
+		Long: `validate reads a whitelist (default: ` + whitelist.FileName + ` in
+the workspace) and says where it is wrong, or what it lets through that its
+reader may not expect. With a command line in place of a file it says whether the
+whitelist lets it pass, and ends with 11 if it does not. Nothing is run, counted
+or recorded.`,
+		Example: `  agent-wrapper whitelist validate
+  agent-wrapper whitelist validate 'npm run test-coverage-with-magic-flag'
+  agent-wrapper whitelist validate --list team.json 'git push --force'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := rules.workspace()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 && !namesFile(args[0]) {
+				return a.validateLine(dir, file, args[0], argv)
+			}
+			if len(args) == 1 {
+				file = args[0]
+			}
+			return a.validateList(dir, file)
+		},
+	}
+	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
+	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace)")
+	cmd.Flags().BoolVar(&argv, "argv", false, "the line is run without a shell, as a gate is: names of custom programs pass")
+	return cmd
+}
+
+// namesFile tells a file from a command line.
+func namesFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || filepath.Ext(arg) == ".json" && !strings.ContainsAny(arg, " \t")
+}
+
+// readList reads a whitelist: the one that was named, the workspace's, or the
+// built-in one, and says so.
+func (a *app) readList(dir, file string) (*whitelist.List, error) {
+	path := file
+	if path == "" {
+		path = filepath.Join(dir, whitelist.FileName)
+	}
+	list, err := whitelist.Read(path)
+	switch {
+	case err == nil:
+		return list, nil
+	case file == "" && errors.Is(err, fs.ErrNotExist):
+		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(path))
+		return whitelist.BuiltIn(), nil
+	}
+	return nil, usage("%v", err)
+}
+
+func (a *app) validateList(dir, file string) error {
+	list, err := a.readList(dir, file)
+	if err != nil {
+		return err
+	}
+	for _, w := range list.Warnings() {
+		fmt.Fprintln(a.err, "warning:", visible.Line(w))
+	}
+	_, err = fmt.Fprintf(a.out, "%s can be used: %d programs\n", list.Name(), list.Programs())
+	return err
+}
+
+func (a *app) validateLine(dir, file, line string, argv bool) error {
+	list, err := a.readList(dir, file)
+	if err != nil {
+		return err
+	}
+	v := whitelist.Validator{List: list, Argv: argv, Look: whitelist.Files{Dir: dir, Path: os.Getenv("PATH")}}
+	refused := v.Validate(line, shell.Analyze(line, shell.Options{Dir: dir, Workspace: dir}))
+	if refused == nil {
+		_, err := fmt.Fprintln(a.out, "allowed")
+		return err
+	}
+	fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
+	return exit(codeDeny)
+}
+
+func (a *app) whitelistSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of whitelists",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			text, err := whitelist.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = a.out.Write(text)
+			return err
+		},
+	}
+}

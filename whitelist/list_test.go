@@ -1,0 +1,171 @@
+package whitelist
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// head begins a good list; the rest of the object follows.
+const head = `{"version":"1.0.0","mode":"strict"`
+
+// TestParseErrors: what is wrong is told with its place.
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                    "l.json:1:1: the text ends where a value is expected",
+		`[]`:                                  "l.json:1:1: want an object, got an array",
+		`{}`:                                  "l.json:1:1: mode is missing: it is \"strict\" or \"permissive\"\nl.json:1:1: version is missing: it is \"1.0.0\"",
+		`{"version":"1.0.0"}`:                 `l.json:1:1: mode is missing: it is "strict" or "permissive"`,
+		`{"version":"2.0.0","mode":"strict"}`: `l.json:1:12: version: "2.0.0" is no version that is known: it is "1.0.0"`,
+		`{"version":"1.0.0","mode":"lax"}`:    `l.json:1:27: mode: "lax" is no mode: it is "strict" or "permissive"`,
+		`{"version":"1.0.0","mode":""}`:       `l.json:1:27: mode: "" is no mode: it is "strict" or "permissive"`,
+		`{"version":1,"mode":"strict"}`:       "l.json:1:12: version: want a string, got a number",
+		head + `,"$schema":1}`:                "l.json:1:46: $schema: want a string, got a number",
+		head + `,"polcy":{}}`:                 "l.json:1:36: unknown key polcy",
+		head + `,"Policy":{}}`:                "l.json:1:36: unknown key Policy (did you mean policy?)",
+		head + `,"mode":"strict"}`:            "l.json:1:36: key mode stands twice in one object",
+		head + `} {}`:                         "l.json:1:37: text after the end of the value",
+		head + `,"$Comment":1}`:               "l.json:1:36: unknown key $Comment (did you mean $comment?)",
+		head + `,"defaults":{"npm":{}}}`:      "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or put the program into custom",
+		head + `,"defaults":{"npm":{"commands":[]}}}`:                                "l.json:1:54: defaults.npm: commands is missing or empty: list the subcommands, or put the program into custom",
+		head + `,"defaults":{"npm":{"commands":[""]}}}`:                              "l.json:1:67: defaults.npm.commands[0]: empty: it is the words behind the program, such as run build",
+		head + `,"defaults":{"npm":{"commands":[" "]}}}`:                             "l.json:1:67: defaults.npm.commands[0]: empty: it is the words behind the program, such as run build",
+		head + `,"defaults":{"npm":{"commands":["a","run  x","run x"]}}}`:            `l.json:1:80: defaults.npm.commands[2]: "run x" stands there twice`,
+		head + `,"defaults":{"npm":{"commands":["run *"]}}}`:                         `l.json:1:67: defaults.npm.commands[0]: "run *": a command is compared word by word, * means nothing in it`,
+		head + `,"defaults":{"npm":{"commands":["a\nb"]}}}`:                          `l.json:1:67: defaults.npm.commands[0]: a control character in "a\nb"`,
+		head + `,"defaults":{"npm":{"commands":[1]}}}`:                               "l.json:1:67: defaults.npm.commands[0]: want a string, got a number",
+		head + `,"defaults":{"npm":{"commands":["a"],"allow_arg":[]}}}`:              "l.json:1:72: defaults.npm: unknown key allow_arg",
+		head + `,"defaults":{"npm":{"commands":["a"],"binary":"x"}}}`:                "l.json:1:72: defaults.npm: unknown key binary",
+		head + `,"defaults":{"":{"commands":["a"]}}}`:                                `l.json:1:51: defaults."": "" is no name of a program: it is the first word of a command, as it is written`,
+		head + `,"defaults":{"npm test":{"commands":["a"]}}}`:                        `l.json:1:59: defaults.npm test: "npm test" is no name of a program: it is the first word of a command, as it is written`,
+		head + `,"defaults":{"-x":{"commands":["a"]}}}`:                              `l.json:1:53: defaults.-x: "-x" is no name of a program: it is the first word of a command, as it is written`,
+		head + `,"defaults":{"bin/":{"commands":["a"]}}}`:                            `l.json:1:55: defaults.bin/: "bin/" is no name of a program: it is the first word of a command, as it is written`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":[""]}}}`:             `l.json:1:84: defaults.x.allow_args[0]: "" is empty`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":[" -x"]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: " -x" begins or ends with a blank`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-x "]}}}`:          `l.json:1:84: defaults.x.allow_args[0]: "-x " begins or ends with a blank`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["run x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "run x" holds a blank: it is an option and its value, or one word`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["a\tb"]}}}`:         `l.json:1:84: defaults.x.allow_args[0]: "a\tb" holds a control character`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["-*"]}}}`:           `l.json:1:84: defaults.x.allow_args[0]: "-*" would let every option pass: list them`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_args":["--* x"]}}}`:        `l.json:1:84: defaults.x.allow_args[0]: "--* x" would let every option pass: list them`,
+		head + `,"defaults":{"x":{"commands":["a"],"deny_args":[""]}}}`:              `l.json:1:83: defaults.x.deny_args[0]: "" is empty`,
+		head + `,"defaults":{"x":{"commands":["a"],"allow_positionals":"y"}}}`:       "l.json:1:90: defaults.x.allow_positionals: want a boolean, got a string",
+		head + `,"custom":{"x":{}}}`:                                                 "l.json:1:50: custom.x: binary is missing: the path of the program, or its name on PATH",
+		head + `,"custom":{"x":{"binary":""}}}`:                                      `l.json:1:60: custom.x.binary: "" is no path of a program`,
+		head + `,"custom":{"x":{"binary":"bin/"}}}`:                                  `l.json:1:60: custom.x.binary: "bin/" is no path of a program`,
+		head + `,"custom":{"x":{"binary":"a\u0000b"}}}`:                              `l.json:1:60: custom.x.binary: "a\x00b" is no path of a program`,
+		head + `,"custom":{"x":{"binary":"y","commands":[]}}}`:                       "l.json:1:64: custom.x: unknown key commands",
+		head + `,"custom":{"a/x":{"binary":"y"}}}`:                                   "l.json:1:52: custom.a/x: a name has no /: the path is the binary",
+		head + `,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`:                  "", // told below: the order of a map is not known
+		head + `,"defaults":{"x":{"commands":["a"]}},"custom":{"x":{"binary":"y"}}}`: "l.json:1:86: custom.x: stands in defaults as well: leave one out",
+		head + `,"policy":{"max_command_length":0}}`:                                 "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
+		head + `,"policy":{"max_command_length":65537}}`:                             "l.json:1:67: policy.max_command_length: it is 1 to 65536 bytes",
+		head + `,"policy":{"max_command_length":1.5}}`:                               "l.json:1:70: policy.max_command_length: number 1.5 does not fit into int",
+		head + `,"policy":{"hallucination_threshold":0}}`:                            "l.json:1:72: policy.hallucination_threshold: it is at least 1",
+		head + `,"policy":{"allow_env_vars":["A","B=C"]}}`:                           `l.json:1:68: policy.allow_env_vars[1]: "B=C" is no name of a variable`,
+		head + `,"policy":{"allow_env_vars":["1A"]}}`:                                `l.json:1:64: policy.allow_env_vars[0]: "1A" is no name of a variable`,
+		head + `,"policy":{"allow_env_vars":[""]}}`:                                  `l.json:1:64: policy.allow_env_vars[0]: "" is no name of a variable`,
+		head + `,"policy":{"dry_run_mode":1}}`:                                       "l.json:1:61: policy.dry_run_mode: want a boolean, got a number",
+		head + `,"policy":{"allow_env_vars":null}}`:                                  "l.json:1:63: policy.allow_env_vars: want an array, got null",
+	} {
+		l, err := Parse([]byte(text), "l.json")
+		switch {
+		case err == nil:
+			t.Errorf("%s is read", text)
+		case l != nil:
+			t.Errorf("%s: an error and a list", text)
+		case want != "" && err.Error() != want:
+			t.Errorf("%s:\n%v, want\n%s", text, err, want)
+		}
+	}
+	_, err := Parse([]byte(head+`,"custom":{"x":{"binary":"y"},"z":{"binary":"y"}}}`), "l.json")
+	if err == nil || !strings.Contains(err.Error(), `"y" is the binary of "x" as well: one name for each`) && !strings.Contains(err.Error(), `"y" is the binary of "z" as well`) {
+		t.Error(err)
+	}
+	if _, err := Parse([]byte(`{"x":`+strings.Repeat(" ", maxFile)+`1}`), "l"); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Error(err)
+	}
+}
+
+// TestParse: the seed's file as it stands, and what a file may leave out.
+func TestParse(t *testing.T) {
+	l := seedList(t)
+	want := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: 500, HallucinationThreshold: 3}
+	if diff := cmp.Diff(want, l.Policy()); diff != "" || !l.Strict() || l.Programs() != 5 || l.Name() != "testdata/seed-default.json" {
+		t.Error(diff, l.Strict(), l.Programs(), l.Name())
+	}
+	if diff := cmp.Diff(want, parse(t, head+"}").Policy()); diff != "" {
+		t.Error(diff)
+	}
+	if l.Policy().AllowEnvVars[0] = "PATH"; l.Policy().AllowEnvVars[0] != "NODE_ENV" {
+		t.Error("the policy can be changed")
+	}
+	l = parse(t, `{"$schema":"s","$comment":["x"],"version":"1.0.0","mode":"permissive","defaults":{"$comment":"c","$schema":"d","npm":{"$comment":1,"commands":["test"]}},
+ "custom":{"$comment":"c"},"policy":{"$comment":{},"allow_shell_operators":true,"allow_env_vars":[],"max_command_length":7,"hallucination_threshold":9,"dry_run_mode":true}}`)
+	want = Policy{AllowShellOperators: true, AllowEnvVars: []string{}, MaxCommandLength: 7, HallucinationThreshold: 9, DryRunMode: true}
+	if diff := cmp.Diff(want, l.Policy()); diff != "" || l.Strict() || l.Programs() != 1 {
+		t.Error(diff, l.Strict(), l.Programs())
+	}
+}
+
+// TestShipped: the shipped file says what the seed's says.
+func TestShipped(t *testing.T) {
+	shipped, err := Parse(Default, "default.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := seedList(t)
+	if diff := cmp.Diff(seed.policy, shipped.policy); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(seed.items, shipped.items, cmp.AllowUnexported(item{}, argument{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBuiltIn(t *testing.T) {
+	l := BuiltIn()
+	if l == nil || !l.Strict() {
+		t.Fatal("no strict list")
+	}
+	want := Policy{AllowEnvVars: []string{"NODE_ENV", "CI"}, MaxCommandLength: 500, HallucinationThreshold: 3}
+	if diff := cmp.Diff(want, l.Policy()); diff != "" {
+		t.Error(diff)
+	}
+	for line, want := range map[string]string{
+		"npm test": "allowed", "npm run build": "allowed", "npm run lint": "allowed", "git status": "allowed", "git diff": "allowed",
+		"npm ci": "not_whitelisted", "git log": "not_whitelisted", "node -e 1": "not_whitelisted", "npm test --coverage": "dangerous_args", "git diff | cat": "shell_operators",
+	} {
+		if got := l.result(line); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := Read(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "l.json")
+	if err := os.WriteFile(file, []byte(head+"}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Read(file); err != nil || l.Name() != file {
+		t.Error(err)
+	}
+	if err := os.WriteFile(file, slices.Repeat([]byte(" "), maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(file); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Error(err)
+	}
+}

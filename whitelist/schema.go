@@ -1,0 +1,89 @@
+package whitelist
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// described are what the keys of a whitelist mean, for the hints of editors.
+var described = map[string]string{
+	"version": "the version of this format", "mode": "strict: what is not listed is refused; permissive: a person is asked",
+	"defaults": "programs with subcommands, by the word that they are called with", "custom": "programs of the project, by a name",
+	"commands": "what may stand behind the program, word by word: run build", "allow_bare": "the program alone passes as well",
+	"allow_args":        "arguments that pass: a word, or an option and its value; * is any text",
+	"deny_args":         "arguments that never pass, in any spelling; * is any text",
+	"allow_positionals": "words that are no options pass", "binary": "the path of the program, or its name on PATH",
+	"allow_shell_operators": "lists, pipes, groups and reading redirections pass; each command has to be listed",
+	"allow_env_vars":        "variables that may stand before a command", "max_command_length": "in bytes",
+	"hallucination_threshold": "refusals after which the agent is paused", "dry_run_mode": "what would be refused is recorded and runs all the same",
+}
+
+// limits are what a key's value has to keep to.
+var limits = map[string]object{
+	"version": {{"const", fileVersion}}, "mode": {{"enum", []string{strict, permissive}}}, "binary": {{"minLength", 1}},
+	"max_command_length": {{"minimum", 1}, {"maximum", shell.MaxLine}}, "hallucination_threshold": {{"minimum", 1}},
+	"commands": {{"minItems", 1}},
+}
+
+// required are the keys that a type has to have.
+var required = map[reflect.Type][]string{
+	reflect.TypeFor[file](): {"version", "mode"}, reflect.TypeFor[program](): {"commands"}, reflect.TypeFor[custom](): {"binary"},
+}
+
+// Schema returns a JSON Schema (draft 2020-12) of whitelists, for editors. It is
+// made of the Go types that a file is read into. What it cannot say, such as how
+// an argument is written, agent-wrapper whitelist validate does.
+func Schema() ([]byte, error) {
+	schema := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "allowed-commands.json"},
+		{"description", "The commands that an AI agent may run: the whitelist of agent-wrapper"},
+	}
+	text, err := json.MarshalIndent(append(schema, schemaOf(reflect.TypeFor[file]())...), "", "  ")
+	return append(text, '\n'), err
+}
+
+// anywhere are the keys that may stand in any object.
+var anywhere = object{{"$comment", object{}}, {"$schema", object{}}}
+
+func schemaOf(t reflect.Type) object {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaOf(t.Elem())
+	case reflect.Map:
+		return object{{"type", "object"}, {"properties", anywhere}, {"additionalProperties", schemaOf(t.Elem())}}
+	case reflect.Struct:
+		return structSchema(t)
+	case reflect.Slice:
+		return object{{"type", "array"}, {"items", object{{"type", "string"}, {"minLength", 1}}}}
+	case reflect.Bool:
+		return object{{"type", "boolean"}}
+	case reflect.Int:
+		return object{{"type", "integer"}}
+	}
+	return object{{"type", "string"}}
+}
+
+func structSchema(t reflect.Type) object {
+	keys := object{{"$comment", object{}}}
+	if t != reflect.TypeFor[file]() {
+		keys = anywhere
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		s := schemaOf(f.Type)
+		if text := described[key]; text != "" {
+			s = append(object{{"description", text}}, s...)
+		}
+		keys = append(keys[:len(keys):len(keys)], member{key, append(s, limits[key]...)})
+	}
+	s := object{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
+	if names := required[t]; names != nil {
+		s = append(s, member{"required", names})
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+package whitelist
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Default is the list that is shipped, with comments.
+//
+//go:embed default.json
+var Default []byte
+
+// Warnings say what a list lets through that its reader may not expect, in the
+// order of its programs.
+func (l *List) Warnings() []string {
+	var out []string
+	for _, name := range l.names {
+		e := l.items[name]
+		out = append(out, e.warnings()...)
+	}
+	for _, name := range l.policy.AllowEnvVars {
+		if dangerous(name) {
+			out = append(out, "policy.allow_env_vars: "+name+" can make a listed program run another one")
+		}
+	}
+	if l.policy.AllowShellOperators {
+		out = append(out, "policy.allow_shell_operators: a gate with operators is run by a shell")
+	}
+	if l.policy.DryRunMode {
+		out = append(out, "policy.dry_run_mode: nothing is refused")
+	}
+	if !l.strict {
+		out = append(out, "mode: what is not listed is asked about, not refused")
+	}
+	return out
+}
+
+func dangerous(variable string) bool {
+	for _, a := range shell.Analyze(variable+"=x true", shell.Options{}).Actions {
+		if a.Variable == variable {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *item) warnings() []string {
+	var out []string
+	program := e.name
+	if e.binary != "" {
+		program = e.binary
+	}
+	for _, p := range e.phrases {
+		command := e.name + " " + strings.Join(p, " ")
+		switch {
+		case runsCode(program, p):
+			out = append(out, fmt.Sprintf("%s runs the code or the program that it is given: it lets everything through", command))
+		case runsScripts(e.name) && (p[0] == "test" || p[0] == "run" || p[0] == "start"):
+			out = append(out, fmt.Sprintf("%s runs what package.json says: whoever may edit it says what runs", command))
+		}
+	}
+	for i := range e.allow {
+		a := &e.allow[i]
+		if a.word[0] == '-' && runsCode(program, []string{a.word}) {
+			out = append(out, fmt.Sprintf("%s %s: the option makes it run, read or obey what it is given", e.name, a.word))
+		}
+		if slices.ContainsFunc(e.deny, func(d argument) bool { return d.denies([]string{a.word, a.value}, false, e.lists) }) {
+			out = append(out, fmt.Sprintf("%s: %s in allow_args never passes: deny_args names it", e.name, a))
+		}
+	}
+	return out
+}
+
+// runsCode reports whether the catalogue has an option among the words whose
+// value is code, a program or configuration that is obeyed.
+func runsCode(program string, words []string) bool {
+	argv := program + " " + strings.Join(words, " ") + " x"
+	for _, a := range shell.Analyze(argv, shell.Options{Dir: "/"}).Actions {
+		if a.Kind != shell.Command || a.Program == nil || a.Parent >= 0 {
+			continue
+		}
+		for _, arg := range a.Program.Scan(a.Words).Args {
+			if arg.Option != nil && obeyed[arg.Option.Effect] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// obeyed are the effects of options that run what they are given.
+var obeyed = map[shell.Effect]bool{
+	shell.EffRun: true, shell.EffRunMore: true, shell.EffExec: true, shell.EffProgram: true, shell.EffCode: true, shell.EffOpaque: true, shell.EffPlugin: true,
+}
