@@ -223,7 +223,7 @@ type Action struct {
 // Assign is one assignment of a variable.
 type Assign struct {
 	Name  string
-	Value Word
+	Value Word // known only where it stands there as it is
 	Class VarClass
 }
 

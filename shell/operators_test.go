@@ -78,3 +78,24 @@ func FuzzOperators(f *testing.F) {
 		}
 	})
 }
+
+// TestAssignValue: what a variable before a command is set to.
+func TestAssignValue(t *testing.T) {
+	for line, want := range map[string]string{
+		"X=1 a": "1", "X= a": "", "X='a b' a": "a b", `X="a"b\ c a`: "ab c", "X=$'a' a": "a", "X=$y a": "?", "X=a$y a": "?", "X+=1 a": "?", "X=~ a": "?", "X=$(b) a": "?",
+		"env X=1 a": "1", "env X=a=b a": "a=b", "env X= a": "", `env X="$y" a`: "?", "env 'X=a b' a": "a b",
+	} {
+		got := "none"
+		for _, a := range Analyze(line, Options{Dir: "/w", Home: "/h"}).Actions {
+			if a.Kind == Command && len(a.Assigns) == 1 {
+				got = a.Assigns[0].Value.Text
+				if v := a.Assigns[0].Value; !v.Known() {
+					got = "?"
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -236,12 +236,12 @@ func (e *effector) envOption(a Arg) bool {
 }
 
 func (e *effector) envAssign(t *Word) {
-	name, _, _ := strings.Cut(t.Text, "=")
+	name, value, _ := t.splitAt('=')
 	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
 		e.odd("the name of a variable is known only when it runs", "write it out")
 		return
 	}
-	a := Assign{Name: name, Class: classOf(name)}
+	a := Assign{Name: name, Value: value, Class: classOf(name)}
 	if a.Class == Dangerous {
 		e.w.dangerous(name, e.index)
 	}

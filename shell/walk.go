@@ -569,7 +569,7 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	for _, a := range c.Assigns {
 		w.assignment(a, s, false)
 		if a.Name != nil {
-			assigns = append(assigns, Assign{Name: a.Name.Value, Class: classOf(a.Name.Value)})
+			assigns = append(assigns, Assign{Name: a.Name.Value, Value: plainValue(a), Class: classOf(a.Name.Value)})
 		}
 	}
 	words, plain := w.plainArgs(c.Args)
@@ -659,6 +659,21 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 		return s
 	}
 	return s.assign(name)
+}
+
+// plainValue is the value of an assignment if it stands there as it is.
+func plainValue(a *syntax.Assign) Word {
+	if a.Append || a.Index != nil || a.Array != nil {
+		return unknown()
+	}
+	if a.Value == nil {
+		return Word{}
+	}
+	text, plain := literal(a.Value)
+	if !plain {
+		return unknown()
+	}
+	return Word{Text: text}
 }
 
 // assignParts walks the index and the value of an assignment, and keeps the

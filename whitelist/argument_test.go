@@ -49,9 +49,9 @@ func TestDenies(t *testing.T) {
 		entry, words string
 		want         bool
 	}{
-		{"-x", "-x", true}, {"-x", "-ax", true}, {"-x", "--x", true}, {"-x", "-y", false}, {"-x", "x", false}, {"-x", "-x=1", true}, {"-x", "-", false}, {"-x", "-=x", false},
+		{"-x", "-x", true}, {"-x", "-ax", true}, {"-x", "--x", false}, {"-x", "-y", false}, {"-x", "x", false}, {"-x", "-x=1", true}, {"-x", "-", false}, {"-x", "-=x", false},
 		{"--force", "--force", true}, {"--force", "-force", true}, {"--force", "---force", true}, {"--force", "--force=1", true}, {"--force", "--forc", true}, {"--force", "--f", true}, {"--force", "-f", false}, {"--force", "--forced", false}, {"--force", "force", false}, {"--force", "--", false},
-		{"--force", "--fo", true}, {"--force", "--for", false}, {"--f*e", "--f", true}, {"--force*", "--force-with-lease", true}, {"--force*", "--fo", true},
+		{"--force", "--fo", true}, {"--force", "--for", false}, {"--f*e", "--f", false}, {"--force*", "--force-with-lease", true}, {"--force*", "--fo", true},
 		{"x", "x", true}, {"x", "xx", false}, {"x*", "xx", true}, {"*x*", "axb", true}, {"*x*", "--a=bxb", true}, {"/etc/*", "/etc/x", true}, {"/etc/*", "--out=/etc/x", true}, {"/etc/*", "-o/etc/x", true}, {"/etc/*", "-o", false}, {"/etc/*", "--o/etc/x", false},
 		{"--out /etc/*", "--out /etc/x", true}, {"--out /etc/*", "--out=/etc/x", true}, {"--out /etc/*", "--out /x", false}, {"--out /etc/*", "--out", false}, {"--out /etc/*", "/etc/x", false}, {"--out /etc/*", "-out /etc/x", true}, {"-o /etc/*", "-o/etc/x", true}, {"-o /etc/*", "-ao /etc/x", true}, {"-o /etc/*", "-o/x", false},
 	} {

@@ -128,7 +128,7 @@ func TestCommand(t *testing.T) {
 func TestAllowedOperators(t *testing.T) {
 	l := parse(t, tools+`,"policy":{"allow_shell_operators":true}}`)
 	for want, lines := range map[string][]string{
-		"allowed": {"npm test", "npm test && ls", "npm test | less", "npm test; ls; git status", "(npm test; ls)", "{ npm test; }", "! npm test", "npm test &", "npm test\nls", "npm test || ls -l", "npm test 2>&1 | less", "npm test > /dev/null", "npm test 2>/dev/null", "npm test >&2", "npm test < in", "npm test <<< x", "npm test <<'E'\n$x\nE", "eslint", "CI=1 npm test && ls", "node_modules/.bin/eslint && ls"},
+		"allowed":         {"npm test", "npm test && ls", "npm test | less", "npm test; ls; git status", "(npm test; ls)", "{ npm test; }", "! npm test", "npm test &", "npm test\nls", "npm test || ls -l", "npm test 2>&1 | less", "npm test > /dev/null", "npm test 2>/dev/null", "npm test >&2", "npm test < in", "npm test <<< x", "npm test <<'E'\n$x\nE", "eslint", "CI=1 npm test && ls", "node_modules/.bin/eslint && ls"},
 		"shell_operators": {"npm test > x", "npm test >> x", "npm test &> x", "npm test >| x", "npm test <> x", "npm test $x", "npm test `ls`", "npm test *", "npm test ~", "X=1; ls", "CI=1; ls", "if ls; then ls; fi", "for x in a; do ls; done", "f() { ls; }", "[[ x ]]", "ls > /dev/tcp/a/1", "ls < /dev/tcp/a/1", "npm test <<E\n$x\nE", "npm test <<< $x", "export X=1", "npm test '", "ls <(ls)"},
 		"not_whitelisted": {"npm test && evil", "evil; npm test", "npm test | evil", "(evil)", "npm test & evil", "npm test\nevil", "eslint && ls", "ls && eslint", "npx evil && ls", "! evil"},
 		"dangerous_args":  {"npm test && npm test -g", "ls; npm test --x", "FOO=1 npm test && ls", "ls | less +x"},

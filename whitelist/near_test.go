@@ -33,7 +33,7 @@ func TestDetails(t *testing.T) {
 	l := parse(t, head+`,"defaults":{"npm":{"commands":["test","run build"],"allow_args":["--coverage","--"],"deny_args":["--force"]},"git":{"commands":["status"]},"make":{"commands":["test"]},"yarn":{"commands":["build"]}},"custom":{"npx":{"binary":"npx"}}}`)
 	look := fake{scripts: []string{"build", "test:coverage", "test", "lint"}, targets: []string{"test", "check-all"}, programs: []string{"npm", "gti", "rm"}}
 	for _, tt := range []struct{ line, alone, looked string }{
-		{"npm run test-coverage-with-magic-flag", `"npm run test-coverage-with-magic-flag" is not in the list`, "no such script in package.json: did you mean `test:coverage`?"},
+		{"npm run test-coverage-with-magic-flag", "\"npm run test-coverage-with-magic-flag\" is not in the list: did you mean `npm test`?", "no such script in package.json: did you mean `test:coverage`?"},
 		{"npm run biuld", "\"npm run biuld\" is not in the list: did you mean `npm run build`?", "no such script in package.json: did you mean `build`?"},
 		{"npm run lint", `"npm run lint" is not in the list`, `"npm run lint" is not in the list: there is such a script in package.json`},
 		{"npm run zzzzzzzz", `"npm run zzzzzzzz" is not in the list`, "no such script in package.json"},
