@@ -108,12 +108,23 @@ type Runner struct {
 var ErrShell = errors.New("it needs a shell, and the whitelist does not allow shell operators")
 
 // Environment is the environment that gates get of a program's own: all but the
-// variable that lifts the whitelist.
+// variable that lifts the whitelist, and of PATH the absolute directories, so
+// that nothing is found in the directory that a gate runs in.
 func Environment(own []string) []string {
-	return slices.DeleteFunc(slices.Clone(own), func(item string) bool {
+	env := slices.DeleteFunc(slices.Clone(own), func(item string) bool {
 		name, _, _ := strings.Cut(item, "=")
 		return name == Bypass
 	})
+	var dirs []string
+	for _, item := range env {
+		if list, ok := strings.CutPrefix(item, "PATH="); ok {
+			dirs = slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) })
+		}
+	}
+	if len(dirs) == 0 {
+		dirs = []string{"/nonexistent"} // an empty PATH is the current directory
+	}
+	return append(env, "PATH="+strings.Join(dirs, string(filepath.ListSeparator)))
 }
 
 // Run runs all gates of a plan and returns what became of each, in the order of

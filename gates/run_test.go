@@ -428,11 +428,21 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the variable that lifts the whitelist is not passed on.
+// TestEnvironment: the variable that lifts the whitelist is not passed on, nor
+// directories of PATH that hang on where the gate runs.
 func TestEnvironment(t *testing.T) {
 	got := Environment([]string{"A=1", Bypass + "=1", "B=" + Bypass + "=1", Bypass, Bypass + "X=1"})
-	if diff := cmp.Diff([]string{"A=1", "B=" + Bypass + "=1", Bypass + "X=1"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"A=1", "B=" + Bypass + "=1", Bypass + "X=1", "PATH=/nonexistent"}, got); diff != "" {
 		t.Error(diff)
+	}
+	for path, want := range map[string]string{
+		"": "/nonexistent", ":": "/nonexistent", ".": "/nonexistent", "bin:node_modules/.bin": "/nonexistent",
+		"/a:/b": "/a:/b", ".:/a::/b:c:": "/a:/b", "./x:/a/../b": "/a/../b",
+	} {
+		got := Environment([]string{"PATH=/first", "PATH=" + path})
+		if last := got[len(got)-1]; last != "PATH="+want {
+			t.Errorf("%q: %s, want %s", path, last, want)
+		}
 	}
 }
 

@@ -462,3 +462,37 @@ func (s *site) counted(kills int) {
 		s.t.Errorf("%d counted, %d denied in the record, %d kills: %v", n, denied, kills, err)
 	}
 }
+
+// TestExecuteOnTerminal: what the rules ask about is put to the person at the
+// terminal, about each gate anew, and what they edit is decided anew.
+func TestExecuteOnTerminal(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, fmt.Sprintf(siteList, "permissive", 1000, false), siteRules)
+	s.write(filepath.Join(s.home, "edit"), "git status\n", 0o600)
+	s.plan("plan.json", []gateOf{{Run: "git push"}, {Run: "npm run unlisted"}, {Run: "git push"}, {Run: "git push"}, {Run: "npm publish"}})
+	cmd := exec.Command("agent-wrapper", "execute", "plan.json", "--audit", s.file)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"EDITOR=pretend-editor " + filepath.Join(s.home, "edit"), "PATH=" + s.bin + ":" + os.Getenv("PATH"), "STUB_LOG=" + s.log, "STUB_AUDIT=" + s.file}
+	x := startedBy(t, s.home, "xterm", cmd)
+	x.wait("i4/g: will be blocked (denied: ")
+	x.wait("command: git push")
+	x.press("o")
+	x.wait("i0/g: pass")
+	x.wait("command: npm run unlisted")
+	x.press("o")
+	x.wait("i1/g: pass")
+	x.press("d")
+	x.wait("i2/g: blocked (denied: ")
+	x.press("e")
+	code, shown := x.end()
+	if code != codeDenied || !strings.Contains(shown, "3 passed, 0 failed, 2 blocked, 0 skipped") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+	var got [][]string
+	for _, r := range s.runs() {
+		got = append(got, r.argv)
+	}
+	if diff := cmp.Diff([][]string{{"git", "push"}, {"npm", "run", "unlisted"}, {"git", "status"}}, got); diff != "" {
+		t.Errorf("%s\n%s", diff, shown)
+	}
+}

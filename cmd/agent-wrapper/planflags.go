@@ -149,7 +149,7 @@ func (p *planned) command(line string, facts *shell.Facts) (argv, env []string, 
 	for _, list := range p.lists {
 		words, set, ok := list.Command(line, facts)
 		switch {
-		case !ok || p.lifted:
+		case !ok:
 		case argv == nil:
 			argv, env = p.located(words, facts), set
 		case !slices.Equal(argv, p.located(words, facts)):
