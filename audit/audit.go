@@ -53,7 +53,8 @@
 //	held      true: only a person could allow it
 //	objection what a whitelist has against the line, "not_whitelisted: …";
 //	          would_block: true if it only would have stopped it (dry run)
-//	updated   the input that the tool ran with, where it is another one
+//	updated   the input that the tool ran with, where it is another one; of a
+//	          denial what a person had made of it, which was decided
 //
 // An outcome has session, agent, use, tool, and
 //

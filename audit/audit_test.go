@@ -47,8 +47,10 @@ func TestRecord(t *testing.T) {
 	l := open(t, path)
 	objected, dry := permission.Record{}, permission.Record{}
 	objected.Result.Objection = permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes, token=hunter2hunter2"}
+	edited := record(`{"command":"ls"}`, "")
+	edited.Edited = json.RawMessage(`{"command":"rm x"}`)
 	dry.Result.Objection = permission.Objection{Kind: "too_long", Reason: "600 bytes"}
-	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, objected, dry} {
+	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, objected, dry, edited} {
 		if err := l.Record(context.Background(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +67,7 @@ func TestRecord(t *testing.T) {
 		`{"seq":5,"input":"","behavior":"deny"}`,
 		`{"seq":6,"objection":"too_long: 600 bytes, token=REDACTED","masked":1}`,
 		`{"seq":7,"objection":"too_long: 600 bytes","would_block":true}`,
+		`{"seq":8,"behavior":"deny","input":{"command":"ls"},"updated":{"command":"rm x"},"actions":["run rm x","write /p/x"]}`,
 	}
 	got := logLines(t, path)
 	if len(got) != len(want) {

@@ -119,7 +119,11 @@ func decision(r permission.Record) *Entry {
 	m := &liner{dialect: use.Dialect}
 	e.Input, e.Digest = e.keep(e.masked(use.Input, m))
 	final := use.Input
-	if after := r.Result.UpdatedInput; len(after) > 0 && !bytes.Equal(use.Input, after) {
+	after := r.Result.UpdatedInput
+	if len(after) == 0 {
+		after = r.Edited
+	}
+	if len(after) > 0 && !bytes.Equal(use.Input, after) {
 		final = after
 		e.Updated, _ = e.keep(e.masked(after, m))
 	}

@@ -43,7 +43,8 @@ const (
 // decision is recorded before it is returned. An error comes with a result
 // that denies. Once ctx has ended nothing is allowed; its cause is the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
-	res, err := v.settle(ctx, use)
+	decided := use
+	res, err := v.settle(ctx, &decided)
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // nobody waits for it: it will not run
 	}
@@ -53,7 +54,11 @@ func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error)
 	if err != nil {
 		res = failure(res.Decision, err)
 	}
-	if recErr := v.record(ctx, Record{Use: use, Result: res}); recErr != nil {
+	r := Record{Use: use, Result: res}
+	if !bytes.Equal(decided.Input, use.Input) {
+		r.Edited = decided.Input
+	}
+	if recErr := v.record(ctx, r); recErr != nil {
 		err = errors.Join(err, fmt.Errorf("the decision cannot be recorded: %w", recErr))
 		return failure(res.Decision, err), err
 	}
@@ -84,16 +89,16 @@ func caught(who string, err *error) {
 }
 
 // settle decides a tool use; what it returns without an error and without an
-// allow is a deny.
-func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err error) {
+// allow is a deny. An edit changes the input of use.
+func (v *Evaluator) settle(ctx context.Context, use *ToolUse) (res Result, err error) {
 	defer caught("the decision", &err)
 	by := byRule
 	for range maxAsks {
-		d := v.evaluate(&use)
+		d := v.evaluate(use)
 		if d.Behavior != Ask {
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
 		}
-		r := v.request(use, d)
+		r := v.request(*use, d)
 		ans, err := v.ask(ctx, r)
 		if err != nil {
 			return unanswered(d, err), nil
@@ -106,7 +111,7 @@ func (v *Evaluator) settle(ctx context.Context, use ToolUse) (res Result, err er
 			use.Input, by = ans.Input, byPerson
 			continue // an edited input is decided anew
 		}
-		now := v.evaluate(&use)
+		now := v.evaluate(use)
 		switch {
 		case now.Behavior == Ask && !reflect.DeepEqual(now, d):
 			continue // another question than the one that was answered

@@ -233,14 +233,15 @@ func TestEditedInput(t *testing.T) {
 		answers []Answer
 		want    string
 		runs    string
+		edited  string // what the record keeps beside the input
 	}{
-		{"to what a rule allows", []Answer{edit("ls")}, "allow default Bash(ls:*)", `{"command":"ls"}`},
-		{"to what a rule denies", []Answer{edit("rm x")}, "deny deny-list Bash(rm:*)", ""},
-		{"to what is asked, then approved", []Answer{edit("npm ci"), {Behavior: Allow}}, "allow allow-list", `{"command":"npm ci"}`},
-		{"to what is asked, then denied", []Answer{edit("npm ci"), {Behavior: Deny}}, "deny allow-list", ""},
-		{"to the same", []Answer{edit("npm i")}, "allow allow-list", `{"command":"npm i"}`},
-		{"to the same in other spelling", []Answer{{Behavior: Allow, Input: json.RawMessage(` {"command" : "npm\u0020i"}`)}}, "allow allow-list", `{"command":"npm i"}`},
-		{"to what is malformed", []Answer{{Behavior: Allow, Input: json.RawMessage(`{"command":"ls"`)}}, "deny guard", ""},
+		{"to what a rule allows", []Answer{edit("ls")}, "allow default Bash(ls:*)", `{"command":"ls"}`, `{"command":"ls"}`},
+		{"to what a rule denies", []Answer{edit("rm x")}, "deny deny-list Bash(rm:*)", "", `{"command":"rm x"}`},
+		{"to what is asked, then approved", []Answer{edit("npm ci"), {Behavior: Allow}}, "allow allow-list", `{"command":"npm ci"}`, `{"command":"npm ci"}`},
+		{"to what is asked, then denied", []Answer{edit("npm ci"), {Behavior: Deny}}, "deny allow-list", "", `{"command":"npm ci"}`},
+		{"to the same", []Answer{edit("npm i")}, "allow allow-list", `{"command":"npm i"}`, ""},
+		{"to the same in other spelling", []Answer{{Behavior: Allow, Input: json.RawMessage(` {"command" : "npm\u0020i"}`)}}, "allow allow-list", `{"command":"npm i"}`, ""},
+		{"to what is malformed", []Answer{{Behavior: Allow, Input: json.RawMessage(`{"command":"ls"`)}}, "deny guard", "", `{"command":"ls"`},
 	}
 	for _, tt := range tests {
 		v, b := evaluator(t, s, &person{answers: tt.answers})
@@ -248,8 +249,8 @@ func TestEditedInput(t *testing.T) {
 		if got := outcome(res.Decision); got != tt.want || string(res.UpdatedInput) != tt.runs || res.By != "person" {
 			t.Errorf("%s: %s %s by %s", tt.name, got, res.UpdatedInput, res.By)
 		}
-		if string(b.records[0].Use.Input) != `{"command":"npm i"}` {
-			t.Errorf("%s: the record keeps %s", tt.name, b.records[0].Use.Input)
+		if r := b.records[0]; string(r.Use.Input) != `{"command":"npm i"}` || string(r.Edited) != tt.edited {
+			t.Errorf("%s: the record keeps %s and %s", tt.name, r.Use.Input, r.Edited)
 		}
 	}
 }

@@ -204,6 +204,9 @@ type Recorder interface {
 type Record struct {
 	Use    ToolUse
 	Result Result
+	// Edited is what a person made of the input, which is what was decided; nil
+	// if it was decided as it came.
+	Edited json.RawMessage
 }
 
 // Ceiling is a further gate for command lines (a whitelist): it can only take

@@ -220,9 +220,10 @@ func (c *counting) Record(ctx context.Context, r permission.Record) error {
 	return errors.Join(err, c.next.Record(ctx, r))
 }
 
+// count counts what the agent wrote, not what a person made of it.
 func (c *counting) count(r permission.Record) error {
 	d, o := r.Result.Decision, r.Result.Objection
-	if texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
+	if r.Edited != nil || texts[Reason(o.Kind)] == "" || o.Behavior == 0 || d.Interrupt || d.Behavior == permission.Allow {
 		return nil
 	}
 	err := c.tracker.Hallucinated(&CommandValidationError{Command: commandOf(r.Use), Reason: Reason(o.Kind), Detail: o.Reason})

@@ -390,11 +390,13 @@ func TestRecorder(t *testing.T) {
 	asking.Behavior = permission.Ask
 	dry := objection
 	dry.Behavior = 0
+	const edited = "edited"
 	for _, tt := range []struct {
 		about  string
 		result permission.Decision
 		counts bool
 	}{
+		{"a person's own words", permission.Decision{Behavior: permission.Deny, Reason: edited, Objection: objection}, false},
 		{"denied by the whitelist", permission.Decision{Behavior: permission.Deny, Objection: objection}, true},
 		{"denied by a rule, and by the whitelist", permission.Decision{Behavior: permission.Deny, Layer: permission.LayerDenyList, Objection: objection}, true},
 		{"asked, and denied", permission.Decision{Behavior: permission.Deny, Objection: asking}, true},
@@ -414,7 +416,11 @@ func TestRecorder(t *testing.T) {
 			return failure
 		}))
 		use := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"npm run x"}`)}
-		err := r.Record(t.Context(), permission.Record{Use: use, Result: permission.Result{Decision: tt.result}})
+		told := permission.Record{Use: use, Result: permission.Result{Decision: tt.result}}
+		if tt.result.Reason == edited {
+			told.Edited = json.RawMessage(`{"command":"npm run y"}`)
+		}
+		err := r.Record(t.Context(), told)
 		if counted != tt.counts || recorded != 1 || !errors.Is(err, failure) || errors.Is(err, ErrAgentPaused) {
 			t.Errorf("%s: counted %v, recorded %d, %v", tt.about, counted, recorded, err)
 		}
