@@ -92,7 +92,8 @@ func (e *evaluation) overlay() {
 }
 
 func (e *evaluation) overrideOne(i int) {
-	var up, down *Override
+	var up *Override
+	down := e.inherited(i)
 	for n := range e.policy.Overrides {
 		o := &e.policy.Overrides[n]
 		switch {
@@ -117,6 +118,25 @@ func (e *evaluation) overrideOne(i int) {
 			a.raise(o, e.policy.RiskOff)
 		}
 	}
+}
+
+// inherited is what lowered the command whose purpose a write in the workspace is:
+// what speaks for such a command speaks for what it is there to write, but for a
+// protected path, which then needs an answer of its own.
+func (e *evaluation) inherited(i int) *Override {
+	a := &e.acts[i]
+	if a.parent < 0 || !a.inside || a.sub.Kind != patterns.WritePath || !a.does.Purpose {
+		return nil
+	}
+	by := &e.acts[a.parent]
+	if by.override == nil || by.lifted || by.override.Class >= a.class {
+		return nil
+	}
+	if e.protects(a) {
+		a.free = a.free && e.policy.RiskOff
+		return nil
+	}
+	return by.override
 }
 
 // sensitive lifts a read of what should not be read by the way.

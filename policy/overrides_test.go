@@ -61,6 +61,10 @@ func TestOverrides(t *testing.T) {
 		}},
 		{"", "safe git fetch:*", map[string]string{"Bash(git fetch)": "allow safe", "Bash(cd $x; git fetch)": "ask moderate"}},
 		{"", "safe npm:*", map[string]string{"Bash(npm install x)": "ask moderate"}},
+		{"", "safe touch:*", map[string]string{
+			"Bash(touch src/x)": "allow safe", "Bash(touch /srv/x)": "ask moderate", "Bash(touch $x)": "ask moderate", "Bash(touch .git/config)": "ask high", "Bash(touch x > y)": "ask moderate",
+		}},
+		{"", "safe touch:*; high path:src/**", map[string]string{"Bash(touch src/x)": "ask high", "Bash(touch x)": "allow safe"}},
 		{"", "safe npm install:*", map[string]string{"Bash(npm install x)": "allow safe"}},
 		{`mode = "plan"`, "safe kubectl apply:*", map[string]string{"Bash(kubectl apply -f x)": "deny moderate"}},
 		{`mode = "plan"`, "high ls:*", map[string]string{"Bash(ls)": "deny high"}},

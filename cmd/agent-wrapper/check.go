@@ -92,33 +92,41 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 		return err
 	}
 	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted}
-	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
 	worst := codeDone
+	err := a.eachRow(func(line []byte) any {
+		answer := check.Line(line)
+		worst = max(worst, answerCodes[answer.Behavior])
+		return answer
+	})
+	if err != nil || !exitCode {
+		return err
+	}
+	return exit(worst)
+}
+
+// eachRow answers each line of standard input that is not blank with a line of
+// JSON, in the same order. Whoever waits for an answer gets it.
+func (a *app) eachRow(answer func(line []byte) any) error {
+	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			answer := check.Line(line)
-			worst = max(worst, answerCodes[answer.Behavior])
-			if err := writeJSON(out, answer); err != nil {
+			if err := writeJSON(out, answer(line)); err != nil {
 				return err
 			}
 		}
 		if err == io.EOF {
-			break
+			return out.Flush()
 		}
 		if err != nil {
 			return err
 		}
-		if in.Buffered() == 0 { // whoever waits for an answer gets it
+		if in.Buffered() == 0 {
 			if err := out.Flush(); err != nil {
 				return err
 			}
 		}
 	}
-	if err := out.Flush(); err != nil || !exitCode {
-		return err
-	}
-	return exit(worst)
 }
 
 var answerCodes = map[string]int{"allow": codeDone, "ask": codeAsk, "deny": codeDeny}

@@ -25,7 +25,7 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v (see %s --help)", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.checkCommand(), a.explainCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
 	root.SuggestionsMinimumDistance = 2
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
