@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -101,20 +102,20 @@ const tempLink = "temp"
 
 // Temp makes an empty directory for a command to run in. It lies where temporary
 // directories do and not in the place: writes to where this program keeps its
-// own files are held for a person.
+// own files are held for a person. The link to it is made first, so that it is
+// found whenever we are killed.
 func (p *Place) Temp() (string, error) {
-	dir, err := os.MkdirTemp("", "agent-wrapper-exec-")
+	base, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
 		return "", err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err == nil {
-		err = os.Symlink(dir, filepath.Join(p.dir, tempLink))
-	}
-	if err != nil {
-		os.Remove(dir)
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	dir := filepath.Join(base, fmt.Sprintf("agent-wrapper-exec-%x", id))
+	if err := os.Symlink(dir, filepath.Join(p.dir, tempLink)); err != nil {
 		return "", err
 	}
-	return dir, nil
+	return dir, os.Mkdir(dir, 0o700)
 }
 
 // Keep writes a file that only its user can read, and returns its path.

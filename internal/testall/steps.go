@@ -137,12 +137,13 @@ func audit(r *runner) {
 // against the decision before it; the short form is among the unit tests.
 func execute(r *runner) {
 	if !r.long {
-		r.printf("execute: 200 kills in the long form only\n")
+		r.printf("execute and exec: 200 kills each in the long form only\n")
 		return
 	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Unauthorised|SameBytes|PlanRefused|KilledExecute", "./cmd/agent-wrapper", "-args", "-execute-kills", "200")
+	r.goTest("-count=1", "-timeout", "1h", "-run", "KilledExec$|TestExec[A-Z]", "./cmd/agent-wrapper", "-args", "-exec-kills", "200")
 }
 
 // differential gives generated command lines to real bash, dash and zsh and

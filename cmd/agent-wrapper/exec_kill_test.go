@@ -1,0 +1,138 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var execKills = flag.Int("exec-kills", 10, "how often exec is killed")
+
+// noting is a kubectl that notes, as the first thing that it does, whether the
+// record has a decision that allows this call.
+const noting = `#!/bin/bash
+if grep -q "\"command\":\"kubectl apply $2\".*\"behavior\":\"allow\"" "$HOME/.local/state/agent-wrapper/audit.jsonl"; then
+	echo "$2 recorded" >> "$HOME/calls"
+else
+	echo "$2 unrecorded" >> "$HOME/calls"
+fi
+for i in 1 2 3 4 5 6 7 8; do /bin/true; done
+`
+
+// killed is exec in a home of its own.
+type killed struct {
+	*testing.T
+	home string
+}
+
+// command is a run of the program there.
+func (k *killed) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("agent-wrapper", args...)
+	cmd.Env = append(os.Environ(), "HOME="+k.home, "TMPDIR="+k.home+"/tmp", "PATH="+k.home+"/bin:"+os.Getenv("PATH"))
+	cmd.Dir = k.home
+	return cmd
+}
+
+// one is a run with private files, for the n-th time.
+func (k *killed) one(n int) *exec.Cmd {
+	return k.command("exec", "--kubeconfig", "config", "--temp-dir", "--allow", "Bash(kubectl apply:*)", "--", fmt.Sprintf("kubectl apply x%d", n))
+}
+
+// must runs the program and wants exit code 0.
+func (k *killed) must(args ...string) {
+	k.Helper()
+	if out, err := k.command(args...).CombinedOutput(); err != nil {
+		k.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// left are the private files that are there.
+func (k *killed) left() []string {
+	k.Helper()
+	var found []string
+	for _, dir := range []string{".local/state/agent-wrapper/exec-runs", "tmp"} {
+		files, err := os.ReadDir(filepath.Join(k.home, dir))
+		if err != nil {
+			k.Fatal(err)
+		}
+		for _, f := range files {
+			found = append(found, filepath.Join(dir, f.Name()))
+		}
+	}
+	return found
+}
+
+// notesStray makes sure that a call without a decision is noted as one.
+func (k *killed) notesStray() {
+	k.Helper()
+	file := filepath.Join(k.home, "calls")
+	before, _ := os.ReadFile(file)
+	stray := exec.Command(filepath.Join(k.home, "bin/kubectl"), "apply", "stray")
+	stray.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH")}
+	runErr := stray.Run()
+	after, err := os.ReadFile(file)
+	if err != nil || runErr != nil || string(after) != string(before)+"stray unrecorded\n" {
+		k.Fatalf("a stray call: %v, %v\n%s", runErr, err, after)
+	}
+	if err := os.WriteFile(file, before, 0o600); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// TestKilledExec: exec that is killed at random moments has run nothing that is
+// not in the record, which verifies, and the next run removes what is left of
+// its private files.
+func TestKilledExec(t *testing.T) {
+	t.Parallel()
+	k := &killed{t, withStub(t)}
+	if err := os.WriteFile(filepath.Join(k.home, "bin/kubectl"), []byte(noting), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(k.home, "tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := k.one(0).Run(); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(begun)
+	k.notesStray()
+	random := rand.New(rand.NewPCG(7, uint64(*execKills)))
+	in, private := 0, 0
+	for n := range *execKills {
+		cmd := k.one(n + 1)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(random.Int64N(int64(whole+whole/4))), func() { cmd.Process.Kill() })
+		if cmd.Wait() != nil {
+			in++
+		}
+		kill.Stop()
+		if len(k.left()) > 0 {
+			private++
+		}
+		k.must("audit", "verify")
+		k.must("exec", "--", "true")
+		if left := k.left(); len(left) > 0 {
+			t.Fatalf("after kill %d and another run there is still %v", n, left)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(k.home, "calls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := strings.Fields(strings.ReplaceAll(string(data), " recorded", ""))
+	if strings.Contains(string(data), "unrecorded") {
+		t.Errorf("a command ran before its decision was recorded:\n%s", data)
+	}
+	t.Logf("%d runs, %d ended by the kill, %d of them left private files, %d commands ran, each with a decision recorded before", *execKills, in, private, len(calls)-1)
+}
