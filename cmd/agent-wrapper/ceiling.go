@@ -34,8 +34,14 @@ func (c *compiled) bindWhitelists(defaults bool) {
 			continue
 		}
 		c.lists = append(c.lists, list)
-		c.ceiling = append(c.ceiling, &whitelist.Validator{List: list})
+		c.ceiling = append(c.ceiling, c.validator(list, false))
 	}
+}
+
+// validator holds commands against a list; argv says that they run without a
+// shell.
+func (c *compiled) validator(list *whitelist.List, argv bool) *whitelist.Validator {
+	return &whitelist.Validator{List: list, Argv: argv, Look: whitelist.Files{Dir: c.place.Workspace, Path: os.Getenv("PATH")}}
 }
 
 // whitelistFiles are the files of the whitelists that bind, absolute.

@@ -88,7 +88,7 @@ func (p *planned) readWhitelists(f *planFlags) error {
 func (p *planned) bind(list *whitelist.List, name string) {
 	p.lists = append(p.lists, list)
 	p.names = append(p.names, name)
-	p.ceiling = append(p.ceiling, &whitelist.Validator{List: list, Argv: true})
+	p.ceiling = append(p.ceiling, p.validator(list, true))
 }
 
 // tellLists says which whitelist binds, where nobody named one.
