@@ -286,9 +286,10 @@ func (e *evaluation) readLine(t tool) error {
 	})
 	e.acts = slices.Grow(e.acts, len(e.facts.Actions)+2)
 	outside := e.followConfig()
-	e.found = risk.AppendEach(e.found, e.facts, e.policy.Profile)
+	place := risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace}
+	e.found = risk.AppendEach(e.found, e.facts, e.policy.Profile, place)
 	if !e.policy.NoCatastrophic {
-		e.catastrophe, _ = risk.Catastrophic(e.facts, risk.Place{Home: e.policy.Place.Home, Workspace: e.policy.Place.Workspace})
+		e.catastrophe, _ = risk.Catastrophic(e.facts, place)
 	}
 	runs, sub := false, patterns.Subject{Tool: "Bash", Line: line, Simple: e.facts.Simple, Outside: outside}
 	for i := range e.facts.Actions {

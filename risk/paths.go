@@ -86,6 +86,32 @@ func (s *spot) writing(p Profile) Finding {
 	return f
 }
 
+// outside reports whether a path lies outside the workspace by its spelling. Of
+// a path that is known only in part the directory of what is known counts.
+func (p *Place) outside(w *shell.Word) bool {
+	text := w.Text
+	if len(w.Holes) > 0 {
+		text = text[:min(w.Holes[0].At, len(text))]
+		text = text[:strings.LastIndexByte(text, '/')+1]
+	}
+	if p.Workspace == "" || !strings.HasPrefix(text, "/") {
+		return false
+	}
+	text = path.Clean(text)
+	if len(w.Holes) > 0 && holds(text, p.Workspace) {
+		return false // what lies in it is the workspace, perhaps
+	}
+	return !holds(path.Clean(p.Workspace), text)
+}
+
+// outside notes that a write leaves the workspace. What writes nowhere, or to the
+// terminal, leaves nothing.
+func (f *Finding) outside() {
+	if f.Class > Safe {
+		f.factor(FactorOutside)
+	}
+}
+
 func shown(w *shell.Word) string {
 	if w.Known() {
 		return w.Text

@@ -82,12 +82,13 @@ const (
 	FactorSystem       = "system_path"
 	FactorDevice       = "block_device"
 	FactorInterpreter  = "pipe_to_interpreter"
+	FactorOutside      = "writes_outside_workspace"
 	FactorHidden       = "hidden_text"
 	FactorCatastrophic = "catastrophic"
 )
 
-// Place is what decides whether a removal is catastrophic. An empty field is
-// unknown.
+// Place is what decides whether a removal is catastrophic and whether a write
+// leaves the workspace. An empty field is unknown.
 type Place struct {
 	Home      string // absolute
 	Workspace string // absolute: removing it, or what it lies in, is catastrophic
@@ -112,7 +113,7 @@ func (f *Finding) factor(name string) {
 // factors are the factors one by one, for findings that have a single one.
 var factors = [...]string{
 	FactorSubstitution, FactorDynamic, FactorUnknown, FactorArgument, FactorSensitive, FactorSystem,
-	FactorDevice, FactorInterpreter, FactorHidden, FactorCatastrophic,
+	FactorDevice, FactorInterpreter, FactorOutside, FactorHidden, FactorCatastrophic,
 }
 
 // alone returns a list of one factor, without room for a second.
@@ -163,19 +164,23 @@ func (f *Finding) join(g Finding) {
 // a program that only reads, but here runs another one; what is fetched and
 // run; a catastrophic command.
 func Each(f *shell.Facts, p Profile) []Finding {
-	return AppendEach(make([]Finding, 0, len(f.Actions)), f, p)
+	return AppendEach(make([]Finding, 0, len(f.Actions)), f, p, Place{})
 }
 
-// AppendEach appends what Each returns to out.
-func AppendEach(out []Finding, f *shell.Facts, p Profile) []Finding {
+// AppendEach appends what Each returns to out. With a place that is known more
+// is: which writes leave the workspace, and which removals are catastrophic.
+func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding {
 	in := newRoom()
 	defer in.free()
-	from, fetches, l := len(out), false, newLine(f, Place{}, in)
+	from, fetches, l := len(out), false, newLine(f, place, in)
 	escaped := strings.Contains(f.Source, "$'")
 	out = slices.Grow(out, len(f.Actions))
 	for i := range f.Actions {
 		a := &f.Actions[i]
 		out = append(out, action(a, p, in))
+		if a.Kind == shell.Write && place.outside(&a.Path) {
+			out[from+i].outside()
+		}
 		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].Class == Safe && out[from+up].Reason == readOnly {
 			out[from+up].raise(Moderate, wrapper, "")

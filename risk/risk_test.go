@@ -235,6 +235,17 @@ func TestSameLineSameFinding(t *testing.T) {
 	}
 }
 
+// A list of one factor has no room: to add to it does not reach another list.
+func TestAloneHasNoRoom(t *testing.T) {
+	for _, name := range []string{FactorDevice, FactorCatastrophic, "of another package"} {
+		one, f := alone(name), Finding{Factors: alone(name)}
+		f.factor("more")
+		if !slices.Equal(one, []string{name}) || !slices.Equal(alone(name), one) || !slices.Equal(f.Factors, []string{name, "more"}) {
+			t.Errorf("%s: %q, with another %q", name, one, f.Factors)
+		}
+	}
+}
+
 func BenchmarkFacts(b *testing.B) {
 	for name, line := range map[string]string{
 		"short": "kubectl get pods | grep nginx",

