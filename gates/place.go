@@ -94,7 +94,7 @@ func refuses(name, value string, allowed func(name string) bool) string {
 }
 
 // Dir is the directory that a gate of a checked plan runs in, without links.
-func Dir(workspaceDir string, g *Gate) string {
+func (g *Gate) Dir(workspaceDir string) string {
 	dir, err := g.dir(workspaceDir)
 	if err != nil {
 		return "" // unknown: nothing is proven there

@@ -194,7 +194,7 @@ func (p *planned) validate(plan *gates.Plan) []validated {
 	list := []validated{}
 	for _, item := range plan.Items {
 		for _, g := range item.Gates {
-			v := p.validateLine(g.Run, gates.Dir(p.place.Workspace, &g))
+			v := p.validateLine(g.Run, g.Dir(p.place.Workspace))
 			v.Item, v.Gate = item.Name, g.Name
 			list = append(list, v)
 		}
@@ -210,7 +210,7 @@ func (p *planned) validateLine(line, dir string) validated {
 	o := p.ceiling.Forbid(line, facts)
 	v := validated{Command: line, Result: resultAllowed, Reason: o.Kind, Detail: o.Reason}
 	for _, list := range p.lists {
-		validator := &whitelist.Validator{List: list, Argv: true}
+		validator := p.validator(list, true)
 		if e := validator.Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
 			v.Detail = e.Detail
 			break
