@@ -210,8 +210,7 @@ func (p *planned) validateLine(line, dir string) validated {
 	o := p.ceiling.Forbid(line, facts)
 	v := validated{Command: line, Result: resultAllowed, Reason: o.Kind, Detail: o.Reason}
 	for _, list := range p.lists {
-		validator := p.validator(list, true)
-		if e := validator.Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
+		if e := p.validator(list, true).Validate(line, facts); e != nil && string(e.Reason) == o.Kind {
 			v.Detail = e.Detail
 			break
 		}
