@@ -71,6 +71,12 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%q: %v", line, e)
 		}
 	}
+	// A line that cannot be parsed, whatever the facts say.
+	broken := analyze("npm 'test")
+	broken.Failed = ""
+	if e := l.Validate("npm 'test", broken); e == nil || e.Reason != ShellOperators || !strings.Contains(e.Detail, "parsed") {
+		t.Error(e)
+	}
 	// A tree that disagrees with the facts.
 	facts := analyze("npm test")
 	facts.Actions = append(facts.Actions, facts.Actions[0])

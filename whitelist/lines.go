@@ -167,12 +167,8 @@ func objectLines(data []byte) ([]string, error) {
 
 // ciLines are the commands of CI files: of GitHub, GitLab, CircleCI, Azure and
 // Travis. What a workflow puts in with ${{ }} is a variable here.
-func ciLines(data []byte) (texts []string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML cannot be read: %v", r)
-		}
-	}()
+func ciLines(data []byte) ([]string, error) {
+	var texts []string
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node

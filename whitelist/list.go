@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -95,19 +94,10 @@ type item struct {
 
 // Read reads the whitelist at path. A file that is not there is fs.ErrNotExist.
 func Read(path string) (*List, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		return nil, fmt.Errorf("%s is no file, or longer than %d bytes", visible.Line(path), maxFile)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", visible.Line(path))
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -179,15 +169,7 @@ func (c *checker) fault(path, format string, args ...any) {
 	if path != "" {
 		text = path + ": " + text
 	}
-	c.faults = append(c.faults, placed{c.place(path), text})
-}
-
-// place is where a value stands, or what it would stand in.
-func (c *checker) place(path string) strictjson.Position {
-	for path != "" && c.places[path].Line == 0 {
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
-	}
-	return c.places[path]
+	c.faults = append(c.faults, placed{c.places[path], text})
 }
 
 // err is all that is wrong, in the order of the file.

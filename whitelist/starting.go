@@ -32,10 +32,7 @@ func Starting(lines []Line, dry bool) (*Start, error) {
 	for _, line := range lines {
 		d.line(line)
 	}
-	text, err := d.text(dry)
-	if err != nil {
-		return nil, err
-	}
+	text := d.text(dry)
 	if _, err := Parse(text, FileName); err != nil {
 		return nil, fmt.Errorf("the list that was made is not valid: %w", err)
 	}
@@ -330,7 +327,7 @@ func startsScript(base string, prog *shell.Program, own bool) bool {
 // words behind it that takes.
 func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *shell.Program) int {
 	w := words[i]
-	free := k.option != nil && k.option.Effect == shell.EffNone
+	free := k.option != nil && k.option.Effect == shell.EffNone && !runsOperands(prog)
 	name, _, attached := strings.Cut(w, "=")
 	switch {
 	case k.kind == shell.ArgOperand:
@@ -357,6 +354,16 @@ func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *shel
 // value.
 func oneWord(w string) string { return strings.ReplaceAll(w, " ", "*") }
 
+// runsOperands reports whether a program is there to run others: the values of
+// its options count.
+func runsOperands(p *shell.Program) bool {
+	switch p.Operands {
+	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs, shell.Script, shell.Code:
+		return true
+	}
+	return false
+}
+
 // looksOnly reports whether the operands of a program are only looked at: others
 // do no harm.
 func looksOnly(p *shell.Program) bool {
@@ -372,7 +379,7 @@ func looksOnly(p *shell.Program) bool {
 
 // text is the file: programs with subcommands under defaults, the others under
 // custom, with themselves as the binary.
-func (d *draft) text(dry bool) ([]byte, error) {
+func (d *draft) text(dry bool) []byte {
 	defaults, customs := object{}, object{}
 	taken := map[string]bool{}
 	names := slices.Sorted(maps.Keys(d.programs))
@@ -407,8 +414,8 @@ func (d *draft) text(dry bool) ([]byte, error) {
 			{"dry_run_mode", dry},
 		}},
 	}
-	text, err := json.MarshalIndent(file, "", "  ")
-	return append(text, '\n'), err
+	text, _ := json.MarshalIndent(file, "", "  ") // of texts, numbers and lists of them: it cannot fail
+	return append(text, '\n')
 }
 
 // unused is the name of a custom entry: the last part of the program's path,

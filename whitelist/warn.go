@@ -65,7 +65,7 @@ func (e *item) warnings() []string {
 	}
 	for i := range e.allow {
 		a := &e.allow[i]
-		if a.word[0] == '-' && runsCode(program, []string{a.word}) {
+		if a.word[0] == '-' && (!a.pair || strings.Contains(a.value, "*")) && runsCode(program, []string{a.word}) {
 			out = append(out, fmt.Sprintf("%s %s: the option makes it run, read or obey what it is given", e.name, a.word))
 		}
 		if slices.ContainsFunc(e.deny, func(d argument) bool { return d.denies([]string{a.word, a.value}, false, e.lists) }) {
