@@ -172,12 +172,14 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 			steps = new(Trace)
 		}
 		now := judge(more, said, use, env, ceiling, steps)
+		class := max(d.Risk, now.Risk)
 		if now.stricter(&d) {
 			if d, now = now, d; tr != nil {
 				*tr = *steps
 			}
 		}
 		d.askToo(now.Parts)
+		d.Risk, d.Tier = class, class.Tier() // whichever of them says so
 	}
 	return d
 }

@@ -141,10 +141,22 @@ func (e *evaluation) inherited(i int) *Override {
 
 // sensitive lifts a read of what should not be read by the way.
 func (e *evaluation) sensitive(a *act) {
-	if e.policy.SensitiveAsks && a.class < risk.Moderate && a.does.Kind == shell.Read && slices.Contains(a.factors, risk.FactorSensitive) {
+	if e.policy.SensitiveAsks && a.class < risk.Moderate && a.does.Kind == shell.Read && a.isSensitive() {
 		a.class, a.why = risk.Moderate, "reads a sensitive path"
 		a.lift(e.policy.RiskOff)
 	}
+}
+
+// isSensitive reports whether the path, or what a link makes of it, is one that
+// the tables note.
+func (a *act) isSensitive() bool {
+	if slices.Contains(a.factors, risk.FactorSensitive) {
+		return true
+	}
+	return slices.ContainsFunc(a.sub.Path.Forms(), func(form shell.Word) bool {
+		resolved := risk.Action(&shell.Action{Kind: shell.Read, Path: form}, risk.Default)
+		return slices.Contains(resolved.Factors, risk.FactorSensitive)
+	})
 }
 
 // raise gives the action a higher class. Of what cannot be read only a person

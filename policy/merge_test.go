@@ -219,8 +219,8 @@ func TestUntrustedNeverLoosens(t *testing.T) {
 		after, _ := Merge(append(sources, sourceOf(t, Project, false, drawText(rt, "project"))))
 		for range 8 {
 			use := rapid.SampledFrom(lines).Draw(rt, "use")
-			if was, is := decided(t, before, use), decided(t, after, use); is.Behavior < was.Behavior || was.Held && was.Behavior == is.Behavior && !is.Held {
-				rt.Fatalf("%s: %v (%s), before %v (%s)", use, is.Behavior, is.Reason, was.Behavior, was.Reason)
+			if was, is := decided(t, before, use), decided(t, after, use); is.Risk < was.Risk || is.Behavior < was.Behavior || was.Held && was.Behavior == is.Behavior && !is.Held {
+				rt.Fatalf("%s: %v %v (%s), before %v %v (%s)", use, is.Behavior, is.Risk, is.Reason, was.Behavior, was.Risk, was.Reason)
 			}
 		}
 	})

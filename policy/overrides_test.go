@@ -231,6 +231,22 @@ func TestOverrideInTrace(t *testing.T) {
 	}
 }
 
+// TestSensitiveThroughLinks: a link to a sensitive path is as sensitive.
+func TestSensitiveThroughLinks(t *testing.T) {
+	p, session, _, err := sourceOf(t, User, true, `sensitive_paths = "ask"`).Spec.Compile(mergePlace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := workspace.Fake{Dir: mergePlace.Workspace, Symlinks: map[string]string{"notes": "/home/dev/.ssh/id_rsa", "other": "src/a"}}
+	for line, want := range map[string]string{"cat notes": "ask moderate", "cat other": "allow safe"} {
+		use := permission.ToolUse{Tool: "Bash", Input: json.RawMessage(`{"command":"` + line + `"}`), Dir: mergePlace.Workspace}
+		d := permission.Evaluate(p, session, &use, env, nil)
+		if got := d.Behavior.String() + " " + d.Risk.String(); got != want {
+			t.Errorf("%s: %s, want %s: %s", line, got, want, d.Reason)
+		}
+	}
+}
+
 // drawOverrides draws overrides of these classes.
 func drawOverrides(t *rapid.T, classes ...string) []string {
 	var lines []string

@@ -419,4 +419,46 @@ var Table = []Mutant{
 		New:  `if said.WhitelistBypass != "" && src.Kind > User {`,
 		Test: "TestWhitelistBypass",
 	},
+	{
+		Guard: "an override of risk that only raises lowers nothing", File: "permission/overrides.go",
+		Old: `		case o.Narrow:`,
+		New: `		case false:`,
+		Pkg: "./policy", Test: "TestMergePairs",
+	},
+	{
+		Guard: "what a managed policy says of risk is not lowered", File: "permission/overrides.go",
+		Old: `(o.Narrow || o.Kept) &&`,
+		New: `o.Narrow &&`,
+		Pkg: "./policy", Test: "TestManagedKeeps",
+	},
+	{
+		Guard: "an override for a line lowers nothing that stands in it", File: "permission/overrides.go",
+		Old: `	sub.Line = ""`,
+		New: ``,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
+	{
+		Guard: "a bare override lowers no tier 3", File: "permission/overrides.go",
+		Old: `Specific: a.class.Tier() == 3,`,
+		New: ``,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
+	{
+		Guard: "a bare ask still asks about what a policy put into tier 3", File: "permission/evaluate.go",
+		Old: `return e.strict(i) && (firm || !e.acts[i].lifted)`,
+		New: `return e.strict(i)`,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
+	{
+		Guard: "a read that is raised needs an answer", File: "permission/overrides.go",
+		Old: `a.free = a.free && (riskOff ||`,
+		New: `a.free = a.free && (true ||`,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
+	{
+		Guard: "mode plan goes by the tables", File: "permission/overrides.go",
+		Old: `if e.traits.ReadOnly || `,
+		New: `if `,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
 }
