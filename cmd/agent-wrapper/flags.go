@@ -26,9 +26,8 @@ type policyFlags struct {
 	allow, ask, deny          []string
 	sessionAllow, sessionDeny []string
 	rules                     []string
-	// listed: a whitelist is named, so that the one in the default place does not
-	// bind.
-	listed bool
+	// unbound: no whitelist binds what a command is asked about.
+	unbound bool
 }
 
 // addSources adds the flags that say where policies are looked for.

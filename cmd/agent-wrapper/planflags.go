@@ -45,7 +45,7 @@ type planned struct {
 // answers for commands does not count: it would lift ask rules.
 func (f *planFlags) compilePlanned() (*planned, error) {
 	f.allow = append(f.allow, "Bash")
-	f.listed = f.whitelist != ""
+	f.unbound = true // they are read below, with others
 	c, err := f.compile()
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (f *planFlags) compilePlanned() (*planned, error) {
 // readWhitelists reads the whitelists that bind gates. One that cannot be read
 // is an error: nothing runs.
 func (p *planned) readWhitelists(f *planFlags) error {
-	p.lists, p.ceiling = nil, nil
-	files := p.whitelistFiles(!f.isolated && !f.listed)
-	if f.listed && !slices.Contains(files, absolute(f.whitelist)) {
+	named := f.whitelist != ""
+	files := p.whitelistFiles(!f.isolated && !named)
+	if named && !slices.Contains(files, absolute(f.whitelist)) {
 		files = append(files, absolute(f.whitelist))
 	}
 	for _, file := range files {

@@ -73,7 +73,9 @@ func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warn
 		}
 	}
 	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
-	c.bindWhitelists(!p.isolated && !p.listed)
+	if !p.unbound {
+		c.bindWhitelists(!p.isolated)
+	}
 	return c, nil
 }
 
