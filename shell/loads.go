@@ -48,15 +48,18 @@ func pieces(w Word, sep byte) []Word {
 
 // remoteSource reports whether a word names something on another machine: a
 // URL, user@host:path, or a repository as kustomize and docker write it
-// (github.com/o/r, gh:o/r, host/x.git//dir).
+// (github.com/o/r, gh:o/r, host/x.git//dir, host/x.git?ref=v1), in whatever case.
 func remoteSource(w *Word) bool {
-	text := w.Text
+	text := strings.ToLower(w.Text)
 	if head, _, ok := strings.Cut(text, ":"); ok && strings.Contains(head, "@") && !strings.Contains(head, "/") {
+		return true
+	}
+	if len(w.Holes) > 0 && strings.Contains(text, ".git") { // ? may be a pattern
 		return true
 	}
 	return strings.Contains(text, "://") ||
 		strings.HasPrefix(text, "github.com/") || strings.HasPrefix(text, "gh:") ||
-		strings.Contains(text, ".git//") || strings.Contains(text, "/_git/")
+		strings.Contains(text, ".git//") || strings.Contains(text, ".git?") || strings.Contains(text, ".git#") || strings.Contains(text, "/_git/")
 }
 
 // apartLate asks for a rule that names the subcommand; where there is none,
