@@ -318,6 +318,22 @@ func (e *effector) cmake() {
 	}
 }
 
+// golangci: a format may name the file that it goes to (golangci-lint run,
+// --out-format FORMAT[:FILE],…).
+func (e *effector) golangci() {
+	for _, a := range e.scan.Args {
+		if a.Kind != ArgOption || a.Option.Names[0] != "--out-format" {
+			continue
+		}
+		for _, piece := range pieces(a.Value, ',') {
+			at := strings.IndexByte(piece.Text, ':')
+			if file := cutWord(piece, at+1); at >= 0 && file.Text != "stdout" && file.Text != "stderr" {
+				e.write(file, NeedCover, false, "option --out-format of golangci-lint")
+			}
+		}
+	}
+}
+
 // cmakeProjects: a directory whose project is obeyed, as with -S.
 func (e *effector) cmakeProjects() {
 	for _, r := range e.operandWords(0) {

@@ -19810,7 +19810,7 @@ var subs747 = []Program{
 	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options745, Workdir: true},
 	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options745, Workdir: true},
 	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options745, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options746, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options746, Workdir: true, Special: "golangci"},
 	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options745, Workdir: true},
 }
 

@@ -58,7 +58,7 @@ var naming = []string{
 
 // adds are the readers in Go that add to what the table says of the operands,
 // and do not take its place.
-var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make", "npm", "runner", "deno", "gcc", "mvn", "cmake", "rustc", "libtest", "python", "pytest")
+var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make", "npm", "runner", "deno", "gcc", "mvn", "cmake", "rustc", "libtest", "golangci", "python", "pytest")
 
 type perhaps struct {
 	prog  *Program
