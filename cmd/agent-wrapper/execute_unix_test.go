@@ -362,13 +362,14 @@ func TestKilledExecute(t *testing.T) {
 	free := newSite(t, fmt.Sprintf(siteList, "strict", 1_000_000, false), siteRules)
 	free.plan("plan.json", gates)
 	random := rand.New(rand.NewPCG(1, uint64(*executeKills)))
-	for range *executeKills {
+	held := *executeKills / 3 // of a run that is to be paused
+	for range *executeKills - held {
 		free.killed(random.IntN(2*len(gates)), random.IntN(3000))
 	}
-	free.counted(*executeKills)
+	free.counted(*executeKills - held)
 	paused := newSite(t, fmt.Sprintf(siteList, "strict", 40, false), siteRules)
 	paused.plan("plan.json", gates)
-	for range *executeKills {
+	for range held {
 		before, held := len(paused.runs()), paused.paused()
 		paused.killed(random.IntN(2*len(gates)), random.IntN(3000))
 		if held && len(paused.runs()) != before {
@@ -382,10 +383,15 @@ func TestKilledExecute(t *testing.T) {
 			t.Errorf("%+v %v", report, err)
 		}
 	}
+	ran := len(paused.runs())
+	_ = paused.execute("plan.json").Run()
+	if len(paused.runs()) != ran {
+		t.Error("a paused agent ran something")
+	}
 	if !paused.paused() || len(free.runs()) < len(goodGates) {
 		t.Errorf("paused: %v; %d programs ran", paused.paused(), len(free.runs()))
 	}
-	t.Logf("%d kills; %d programs ran, %d up to a pause", 2**executeKills, len(free.runs()), len(paused.runs()))
+	t.Logf("%d kills; %d programs ran, %d up to a pause", *executeKills, len(free.runs()), len(paused.runs()))
 }
 
 func (s *site) head() string {
