@@ -245,18 +245,3 @@ func TestAloneHasNoRoom(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkFacts(b *testing.B) {
-	for name, line := range map[string]string{
-		"short": "kubectl get pods | grep nginx",
-		"200B":  strings.Repeat("git log --oneline -5 && ls -la src; ", 6)[:200],
-		"2KiB":  strings.Repeat("kubectl -n kube-system get pods | grep x; ", 48),
-	} {
-		f := analyze(line)
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				Facts(f, Default)
-			}
-		})
-	}
-}

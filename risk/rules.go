@@ -10,8 +10,9 @@ type Rule struct {
 	Program    string `json:"program,omitempty"`    // of a command
 	Subcommand string `json:"subcommand,omitempty"` // words with blanks between; * is any text
 	// Options are what a command must have for the line to hold: "-f|--force"
-	// one of these options, "+1" one operand at least, "@x*" an operand of that
-	// form. Separate words must all be there.
+	// one of these options, "+1" one operand at least, "+0" none, "@x*" an operand
+	// of that form, "!destroys" a word that is a statement that removes data from a
+	// database. Separate words must all be there.
 	Options string   `json:"options,omitempty"`
 	Path    string   `json:"path,omitempty"` // of a path, device or removal; **/ is any directory, a device any name that begins so
 	Risk    Class    `json:"risk"`
