@@ -2,11 +2,11 @@
 # make test    everything that holds the project together, in short forms
 # make proof   the long forms; their raw output goes to docs/proof/
 # make bench   benchmarks of the evaluator and its parts
-# make STEP    one part of make test: install lint vuln unit race audit execute differential effects mutants manuals fuzz e2e
+# make STEP    one part of make test: install lint vuln unit race audit execute whitelist differential effects mutants manuals fuzz e2e
 
 export GOFLAGS ?= -buildvcs=false
 
-.PHONY: build demo test proof bench golden clean install lint vuln unit race audit execute differential effects mutants manuals fuzz e2e
+.PHONY: build demo test proof bench golden clean install lint vuln unit race audit execute whitelist differential effects mutants manuals fuzz e2e
 
 build:
 	go build -o bin/agent-wrapper ./cmd/agent-wrapper
@@ -23,7 +23,7 @@ proof:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-install lint vuln unit race audit execute differential effects mutants manuals fuzz e2e:
+install lint vuln unit race audit execute whitelist differential effects mutants manuals fuzz e2e:
 	go run ./internal/testall $@
 
 # golden rewrites what the tests compare with: read the diff.

@@ -41,3 +41,25 @@ func TestAgentSafety(t *testing.T) {
 	check(safe, "(?m)^\\| `([^`]+)` \\|", 10, func([]string) string { return "" })
 	check(unsafe, "(?m)^\\| `([^`]+)` \\| `([a-z_]+)` \\|", 15, func(cells []string) string { return cells[2] })
 }
+
+// TestWhitelistPage: the example loads, and every key has its line.
+func TestWhitelistPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/whitelist.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) == 0 {
+		t.Error("no example")
+	}
+	for _, b := range blocks {
+		if _, err := Parse([]byte(b[1]), "whitelist.md"); err != nil {
+			t.Error(err)
+		}
+	}
+	for key := range described {
+		if !regexp.MustCompile("(?m)^\\| `[^`]*" + key + "\\b").MatchString(string(page)) {
+			t.Errorf("%s has no line", key)
+		}
+	}
+}

@@ -82,6 +82,9 @@ func (a *app) startWhitelist(s *startList) error {
 	for _, note := range start.Notes {
 		fmt.Fprintln(a.err, note)
 	}
+	if !s.def && start.Commands == 0 {
+		return usage("nothing found that could be listed")
+	}
 	if s.print {
 		_, err := a.out.Write(start.Text)
 		return err
@@ -93,7 +96,11 @@ func (a *app) startWhitelist(s *startList) error {
 	if err := placeNew(path, start.Text, s.force); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s is written, of %d commands: read it, then try it with agent-wrapper whitelist validate\n", visible.Line(path), start.Commands)
+	of := "the list that is shipped"
+	if !s.def {
+		of = fmt.Sprintf("of %d commands", start.Commands)
+	}
+	_, err = fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with agent-wrapper whitelist validate\n", visible.Line(path), of)
 	return err
 }
 

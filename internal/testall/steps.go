@@ -29,6 +29,7 @@ var steps = []step{
 	{"race", race},
 	{"audit", audit},
 	{"execute", execute},
+	{"whitelist", whitelist},
 	{"differential", differential},
 	{"effects", effects},
 	{"mutants", mutants},
@@ -144,6 +145,14 @@ func execute(r *runner) {
 	r.Verbose = true
 	r.goTest("-count=1", "-timeout", "1h", "-run", "Unauthorised|SameBytes|PlanRefused|KilledExecute", "./cmd/agent-wrapper", "-args", "-execute-kills", "200")
 	r.goTest("-count=1", "-timeout", "1h", "-run", "KilledExec$|TestExec[A-Z]", "./cmd/agent-wrapper", "-args", "-exec-kills", "200")
+}
+
+// whitelist measures what a list made by whitelist init refuses of good commands
+// of public projects, and what it lets pass of wrong ones; its figures are shown.
+func whitelist(r *runner) {
+	defer func(before bool) { r.Verbose = before }(r.Verbose)
+	r.Verbose = true
+	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows", "./whitelist")
 }
 
 // differential gives generated command lines to real bash, dash and zsh and
