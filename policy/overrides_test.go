@@ -231,6 +231,28 @@ func TestOverrideInTrace(t *testing.T) {
 	}
 }
 
+// TestNarrowOverrides: one that only raises lowers nothing, but raises what another
+// one lowers.
+func TestNarrowOverrides(t *testing.T) {
+	for _, tt := range []struct{ trusted, narrow, use, want string }{
+		{"", "safe rm:*", "Bash(rm x)", "ask high"},
+		{"", "moderate reboot", "Bash(reboot)", "deny forbidden"},
+		{"safe rm:*", "moderate rm:*", "Bash(rm x)", "ask moderate"},
+		{"safe reboot", "high reboot", "Bash(reboot)", "ask high"},
+		{"safe rm:*", "high git:*", "Bash(rm x)", "allow safe"},
+	} {
+		var trusted []string
+		if tt.trusted != "" {
+			trusted = []string{tt.trusted}
+		}
+		spec := sourceOf(t, User, true, overriding(append(trusted, tt.narrow)...)).Spec
+		spec.RiskOverrides[len(trusted)].narrow = true
+		if d := decided(t, spec, tt.use); d.Behavior.String()+" "+d.Risk.String() != tt.want {
+			t.Errorf("%+v: %v %v: %s", tt, d.Behavior, d.Risk, d.Reason)
+		}
+	}
+}
+
 // TestSensitiveThroughLinks: a link to a sensitive path is as sensitive.
 func TestSensitiveThroughLinks(t *testing.T) {
 	p, session, _, err := sourceOf(t, User, true, `sensitive_paths = "ask"`).Spec.Compile(mergePlace)

@@ -423,7 +423,7 @@ var Table = []Mutant{
 		Guard: "an override of risk that only raises lowers nothing", File: "permission/overrides.go",
 		Old: `		case o.Narrow:`,
 		New: `		case false:`,
-		Pkg: "./policy", Test: "TestMergePairs",
+		Pkg: "./policy", Test: "TestNarrowOverrides",
 	},
 	{
 		Guard: "what a managed policy says of risk is not lowered", File: "permission/overrides.go",
