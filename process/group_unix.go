@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,7 @@ const signalled = 128
 type terminal struct {
 	file *os.File
 	was  *term.State
+	lent atomic.Bool // the group has it
 }
 
 // ownGroup gives the program a process group of its own, and our place in the
@@ -32,8 +34,7 @@ func ownGroup(cmd *exec.Cmd) *terminal {
 	if !ok {
 		return nil
 	}
-	front, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
-	if err != nil || front != unix.Getpgrp() {
+	if !inFront(in) {
 		return nil
 	}
 	cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, int(in.Fd())
@@ -41,13 +42,21 @@ func ownGroup(cmd *exec.Cmd) *terminal {
 	if err != nil {
 		was = nil
 	}
-	return &terminal{in, was}
+	t := &terminal{file: in, was: was}
+	t.lent.Store(true)
+	return t
+}
+
+// inFront reports whether we are in the foreground of a terminal.
+func inFront(in *os.File) bool {
+	front, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
+	return err == nil && front == unix.Getpgrp()
 }
 
 // giveBack takes the terminal back; a program that was ended may have left it
 // in a state that nobody can type in.
 func (t *terminal) giveBack(reset bool) {
-	if t == nil {
+	if t == nil || !t.lent.Swap(false) {
 		return
 	}
 	// We are in the background now, and who is there is stopped for this.

@@ -26,7 +26,8 @@ type Command struct {
 	// Stdin, Stdout and Stderr are its streams; nil is one that is empty, or
 	// drops what is written. An *os.File is handed on as it is. Where Stdin is
 	// the terminal in whose foreground we are, the program is put there and the
-	// terminal is given back afterwards.
+	// terminal is given back afterwards. On Linux ^Z then stops us too, and we go
+	// on together.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
@@ -77,7 +78,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 		s.abandon()
 		return Result{}, &NotStarted{c.Args[0], err}
 	}
-	t := ownGroup(cmd)
+	p.terminal = ownGroup(cmd)
 	begun := time.Now()
 	if err := p.start(); err != nil {
 		s.abandon()
@@ -85,7 +86,7 @@ func (c *Command) Run(ctx context.Context) (Result, error) {
 	}
 	res, err := p.wait(ctx, c.Limit, c.grace())
 	res.Took = time.Since(begun)
-	t.giveBack(res.TimedOut || res.Cancelled || res.Exit > signalled)
+	p.terminal.giveBack(res.TimedOut || res.Cancelled || res.Exit > signalled)
 	return res, errors.Join(err, s.finish())
 }
 
@@ -149,9 +150,10 @@ func variable(env []string, name string) (value string) {
 
 // child is a program that was started.
 type child struct {
-	cmd     *exec.Cmd
-	streams *streams
-	ended   chan struct{} // closed when the program has ended and is reaped
+	cmd      *exec.Cmd
+	streams  *streams
+	terminal *terminal
+	ended    chan struct{} // closed when the program has ended and is reaped
 }
 
 // start starts the program. One goroutine, on one system thread, stays with it
@@ -166,6 +168,7 @@ func (p *child) start() error {
 		if err != nil {
 			return
 		}
+		p.attend()
 		_ = p.cmd.Wait() // what it says is in ProcessState: the streams are files
 		close(p.ended)
 	}()

@@ -88,6 +88,28 @@ func TestDocsFlags(t *testing.T) {
 	})
 }
 
+// docs/exec.md has every flag that exec does not share with run.
+func TestDocsExec(t *testing.T) {
+	text := page(t, "docs/exec.md")
+	a := &app{}
+	shared := a.runCommand().Flags()
+	found := 0
+	for _, flags := range []*pflag.FlagSet{a.execCommand().Flags(), a.execHistoryCommand().Flags()} {
+		flags.VisitAll(func(f *pflag.Flag) {
+			if shared.Lookup(f.Name) != nil {
+				return
+			}
+			found++
+			if !strings.Contains(text, "`--"+f.Name) && !strings.Contains(text, "[--"+f.Name) {
+				t.Errorf("docs/exec.md does not say what --%s does", f.Name)
+			}
+		})
+	}
+	if found < 10 {
+		t.Errorf("%d flags found", found)
+	}
+}
+
 // docs/events.md has every type of event and every field.
 func TestDocsEvents(t *testing.T) {
 	text := page(t, "docs/events.md")

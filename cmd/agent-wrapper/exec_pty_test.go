@@ -113,6 +113,25 @@ func TestExecAsks(t *testing.T) {
 	}
 }
 
+// What was edited in the question is decided anew, and runs in place of what was
+// typed; it is what history tells.
+func TestExecEdited(t *testing.T) {
+	t.Parallel()
+	home := withStub(t)
+	if err := os.WriteFile(filepath.Join(home, "edit"), []byte("kubectl apply 'y  z'; kubectl get code"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := script(t, home, "export EDITOR=\"pretend-editor $HOME/edit\"", "x --kubeconfig config -- kubectl apply x", "agent-wrapper exec history --json")
+	x.press("e")
+	x.wait("kubectl apply 'y  z'; kubectl get code")
+	x.press("o")
+	x.wait(`"command":"kubectl apply 'y  z'; kubectl get code"`)
+	x.finished("5", "apply y  z|get code", 2)
+	if copied, err := os.ReadFile(filepath.Join(home, "copy")); err != nil || !strings.Contains(string(copied), "/exec-runs/") {
+		t.Errorf("%s, %v", copied, err)
+	}
+}
+
 // The kubeconfig that is used stands in the question.
 func TestExecShowsKubeconfig(t *testing.T) {
 	t.Parallel()
@@ -214,6 +233,34 @@ func TestExecHasTerminal(t *testing.T) {
 	x.wait("ready\n")
 	x.types("again\r")
 	x.finished("0 130 0", "x input|x wait|x input", 0)
+}
+
+// ^Z stops the command and exec, and fg lets both go on.
+func TestExecStopped(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "set -m", "agent-wrapper exec --allow Bash -- kubectl x input; echo \"first $?\"",
+		"read -r line; echo \"meanwhile <$line>\"", "fg; echo \"code $?\"")
+	x.wait("ready\n")
+	x.types("\x1a")
+	x.wait("first 148")
+	x.types("me\r")
+	x.wait("meanwhile <me>")
+	x.wait("agent-wrapper exec") // what fg says
+	x.types("you\r")
+	x.wait("got <you>")
+	x.finished("0", "x input", 0)
+}
+
+// Where no shell could let them go on, ^Z does nothing.
+func TestExecNotStopped(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x --allow Bash -- kubectl x input")
+	x.wait("ready\n")
+	x.types("\x1a")
+	x.wait("^Z")
+	x.types("you\r")
+	x.wait("got <you>")
+	x.finished("0", "x input", 0)
 }
 
 // Where standard input is something else the question comes on the terminal all

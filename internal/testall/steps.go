@@ -112,7 +112,7 @@ func vuln(r *runner) {
 }
 
 // concurrent are the packages that start goroutines or are used by several.
-var concurrent = []string{"./permission", "./audit", "./workspace", "./wrapper/...", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./workspace", "./wrapper/...", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
