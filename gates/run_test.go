@@ -294,6 +294,9 @@ func TestMovedDirectory(t *testing.T) {
 	if results[0].Status != Fail || results[0].Failure != NotStarted || len(r.log) != 1 {
 		t.Errorf("%+v %q", results, r.log)
 	}
+	if dir := p.Items[0].Gates[0].Dir(r.Workspace); dir != "" {
+		t.Errorf("it would be decided in %s", dir)
+	}
 	if v := r.Preview(p); v[0].Would != WouldBlock || !strings.Contains(v[0].Reason, "outside the workspace") {
 		t.Errorf("%+v", v)
 	}
