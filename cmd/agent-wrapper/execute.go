@@ -125,7 +125,8 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 	s := &screen{out: a.err}
 	d := p.desk()
 	d.keep = f.keeper(p.compiled)
-	v, g, err := p.gateEvaluator(f, record, s, a.approver(f.noInput, &stream{out: s, json: true}, s, d))
+	person := a.approver(f.noInput, &stream{out: s, json: true}, s, d)
+	v, g, err := p.gateEvaluator(f, record, s, person)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (a *app) runGates(ctx context.Context, f *executeFlags, p *planned, plan *g
 		watch.every = elapsed
 	}
 	r.Decider, r.Recorder, r.Watcher, r.Output = v, record, watch, watch.output
-	tellBlocked(s, r.Preview(plan))
+	tellBlocked(s, foreseen(r, plan, person == nil))
 	results, err := r.Run(ctx, plan)
 	if err := errors.Join(a.writeResults(f, p, results), err); err != nil {
 		return err
@@ -174,6 +175,18 @@ func (p *planned) gateEvaluator(f *executeFlags, r *record, s io.Writer, person 
 // GateEnded records what became of a gate that was allowed.
 func (r *record) GateEnded(use permission.ToolUse, failed bool, exit *int) error {
 	return r.Outcome(audit.Outcome{Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool, Failed: failed, Exit: exit})
+}
+
+// foreseen is what would become of gates now. With nobody there, what would be
+// asked is blocked.
+func foreseen(r *gates.Runner, plan *gates.Plan, nobody bool) []gates.Preview {
+	list := r.Preview(plan)
+	for i := range list {
+		if nobody && list[i].Would == gates.WouldAsk {
+			list[i].Would = gates.WouldBlock
+		}
+	}
+	return list
 }
 
 // tellBlocked says what is known to be blocked, before anything runs.
@@ -259,7 +272,7 @@ func (a *app) rehearse(f *executeFlags, p *planned, plan *gates.Plan) error {
 	v.Pauser = &whitelist.Tracker{Journal: j, Key: whitelist.Key{Agent: f.agent, Plan: planID(f.path)}, Threshold: p.threshold()}
 	r := f.runner(p)
 	r.Decider = v
-	list := r.Preview(plan)
+	list := foreseen(r, plan, f.noInput)
 	if f.asJSON {
 		err = writeJSON(a.out, map[string]any{"plan": absolute(f.path), "agent": f.agent, "whitelists": p.names, "dry_run": true, "gates": append([]gates.Preview{}, list...)})
 	} else {
