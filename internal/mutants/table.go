@@ -461,4 +461,60 @@ var Table = []Mutant{
 		New: `if `,
 		Pkg: "./policy", Test: "TestOverrides",
 	},
+	{
+		Guard: "what says nothing is a deny beside another policy", File: "permission/permission.go",
+		Old: `	if b == Allow || b == Ask {
+`,
+		New: `	if b != Deny {
+`,
+		Test: "TestStricterFailsClosed",
+	},
+	{
+		Guard: "a gate stops what is of tier 3", File: "permission/evaluate.go",
+		Old:  `	case e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil:`,
+		New:  `	case e.policy.Gate.Len() > 0 && !e.strict(i) && e.coverBy(e.policy.Gate, i, false) == nil:`,
+		Test: "TestGateOfTier3",
+	},
+	{
+		Guard: "a list stops a granular allow of tier 3", File: "permission/evaluate.go",
+		Old:  `	case unlisted == Ask && e.strict(i) && e.last(i, l, e.firm(i, l)).behavior != Allow:`,
+		New:  `	case unlisted == Ask && e.strict(i):`,
+		Test: "TestGranularAllowBehindTheList",
+	},
+	{
+		Guard: "an ask lists what every policy asks about", File: "permission/evaluate.go",
+		Old:  `		d.askToo(now.Parts)`,
+		New:  `		_ = now.Parts`,
+		Test: "TestFurtherAsksTogether",
+	},
+	{
+		Guard: "parts are compared by their actions", File: "permission/keep.go",
+		Old:  `slices.EqualFunc(then.Parts, r.Decision.Parts, sameAction)`,
+		New:  `(slices.EqualFunc(then.Parts, r.Decision.Parts, sameAction) || len(then.Parts) == len(r.Decision.Parts))`,
+		Test: "TestPartsOfAnotherOrder",
+	},
+	{
+		Guard: "a link is not trusted", File: "policy/trust.go",
+		Old:  `	if real != filepath.Join(dir, filepath.Base(abs)) {`,
+		New:  `	if real == dir {`,
+		Test: "TestLinksAreNotTrusted",
+	},
+	{
+		Guard: "why a file cannot be shown is made visible", File: "display/ask.go",
+		Old:  `		file.Problem = visible.Line(file.Problem) // it names the file as the agent does`,
+		New:  ``,
+		Test: "TestProblemIsVisible",
+	},
+	{
+		Guard: "a value that comes apart in a recipe", File: "shell/builds.go",
+		Old:  `	case breaks(value.Text, 0), breaks(value.Text, '"'):`,
+		New:  `	case breaks(value.Text, 0):`,
+		Test: "TestLines",
+	},
+	{
+		Guard: "what cannot be read is recorded", File: "wrapper/claude/handle.go",
+		Old:  `		return r.turnAway(q.ID, q.can, unreadable+q.Broken)`,
+		New:  `		return r.speaker.say(answering(q.ID, denial{Behavior: "deny", Message: unreadable + q.Broken}))`,
+		Test: "TestUnreadable",
+	},
 }
