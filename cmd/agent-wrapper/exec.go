@@ -268,12 +268,10 @@ const execSession = "exec:"
 func (j *job) joinSession(s *execution.Sessions) error {
 	id := j.flags.session
 	if id == "" {
-		var err error
-		if id, err = tty.Session(); errors.Is(err, tty.ErrNoSession) {
+		var ok bool
+		if id, ok = tty.Session(); !ok {
 			j.use.Session = execSession + j.use.ID
 			return nil
-		} else if err != nil {
-			return err
 		}
 	}
 	j.sessions, j.use.Session = s, execSession+id

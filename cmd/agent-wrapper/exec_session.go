@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"text/tabwriter"
@@ -111,10 +110,9 @@ func (a *app) clearSession(name string, all bool) error {
 		return nil
 	}
 	if name == "" {
-		if name, err = tty.Session(); errors.Is(err, tty.ErrNoSession) {
+		var ok bool
+		if name, ok = tty.Session(); !ok {
 			return usage("there is no terminal: name a session with --session, or give --all")
-		} else if err != nil {
-			return err
 		}
 	}
 	n, err := s.Clear(name, time.Now())

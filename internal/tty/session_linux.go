@@ -2,7 +2,6 @@ package tty
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,38 +9,34 @@ import (
 
 // Session names the session of processes that a person has begun at the
 // terminal: that of its leader, the shell, with the time of its start and of
-// the machine's. There is none where there is no terminal.
-func Session() (string, error) {
-	own, err := status("self")
-	if err != nil {
-		return "", err
-	}
+// the machine's. There is none where there is no terminal, or the system does not
+// tell.
+func Session() (id string, ok bool) {
+	own := status("self")
 	const sid, tty, started = 3, 4, 19 // behind the name
-	if string(own[tty]) == "0" {
-		return "", ErrNoSession
+	if own == nil || string(own[tty]) == "0" {
+		return "", false
 	}
-	leader, err := status(string(own[sid]))
-	if err != nil {
-		return "", ErrNoSession // it has ended
-	}
+	leader := status(string(own[sid]))
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", err
+	if leader == nil || err != nil {
+		return "", false
 	}
 	begin, _, _ := strings.Cut(string(boot), "-")
-	return fmt.Sprintf("tty-%s-%s-%s", own[sid], leader[started], begin), nil
+	return fmt.Sprintf("tty-%s-%s-%s", own[sid], leader[started], begin), true
 }
 
-// status is what the system tells of a process, behind its name.
-func status(pid string) ([][]byte, error) {
+// status is what the system tells of a process, behind its name; nil of one that
+// has ended.
+func status(pid string) [][]byte {
 	data, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	// The name, in parentheses, may hold anything.
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 20 {
-		return nil, errors.New("the system tells nothing of a process")
+		return nil
 	}
-	return fields, nil
+	return fields
 }

@@ -108,6 +108,3 @@ func dumb() bool { return os.Getenv("TERM") == "dumb" }
 
 // Write writes text; a line feed goes to the beginning of the next line.
 func (t *Terminal) Write(p []byte) (int, error) { return t.out.Write(p) }
-
-// ErrNoSession says that nothing is known of a session of this terminal.
-var ErrNoSession = errors.New("there is no session of a terminal")
