@@ -6,7 +6,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -76,6 +78,44 @@ func TestDocsRules(t *testing.T) {
 		t.Errorf("%d rules found", found)
 	}
 }
+
+var testNamed = regexp.MustCompile("`((?:Test|Benchmark)[A-Za-z0-9]+|[a-z_]+\\.txtar)`")
+
+// What docs/seeds.md names as a test is one.
+func TestDocsNameTests(t *testing.T) {
+	there := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".txtar"):
+			there[d.Name()] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			for _, m := range testFunc.FindAllStringSubmatch(string(text), -1) {
+				there[m[1]] = true
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := testNamed.FindAllStringSubmatch(page(t, "docs/seeds.md"), -1)
+	for _, m := range named {
+		if !there[m[1]] {
+			t.Errorf("docs/seeds.md names %s, which is not there", m[1])
+		}
+	}
+	if len(named) < 50 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
 
 // docs/run.md has every flag of run.
 func TestDocsFlags(t *testing.T) {
