@@ -494,6 +494,7 @@ func TestKill(t *testing.T) {
 	if s, _ := tr.Journal.standing(testKey); s.count != counted+1 {
 		t.Errorf("%d after %d", s.count, counted)
 	}
+	t.Logf("%d kills, %d events told or under way, each counted once", *kills, counted)
 }
 
 // killed runs a process that counts, and kills it once it told of n events; it

@@ -112,7 +112,7 @@ func vuln(r *runner) {
 }
 
 // concurrent are the packages that start goroutines or are used by several.
-var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./workspace", "./wrapper/...", "./cmd/..."}
+var concurrent = []string{"./permission", "./audit", "./process", "./execution", "./gates", "./whitelist", "./workspace", "./wrapper/...", "./cmd/..."}
 
 func race(r *runner) {
 	if r.long {
@@ -148,11 +148,16 @@ func execute(r *runner) {
 }
 
 // whitelist measures what a list made by whitelist init refuses of good commands
-// of public projects, and what it lets pass of wrong ones; its figures are shown.
+// of public projects, and what it lets pass of wrong ones, and kills those who
+// count what is made up; its figures are shown.
 func whitelist(r *runner) {
+	kills := "10"
+	if r.long {
+		kills = "200"
+	}
 	defer func(before bool) { r.Verbose = before }(r.Verbose)
 	r.Verbose = true
-	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows", "./whitelist")
+	r.goTest("-count=1", "-run", "FalsePositives|Detection|SeedRows|TestKill$", "./whitelist", "-args", "-kills", kills)
 }
 
 // differential gives generated command lines to real bash, dash and zsh and
