@@ -71,6 +71,12 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%q: %v", line, e)
 		}
 	}
+	// A program that nothing is known of, and that does what cannot be read.
+	unknown := analyze("frob go")
+	unknown.Actions = append(unknown.Actions, shell.Action{Kind: shell.Opaque, Parent: 0, Reason: "odd"})
+	if e := l.Validate("frob go", unknown); e == nil || e.Reason != DangerousArgs {
+		t.Error(e)
+	}
 	// A line that cannot be parsed, whatever the facts say.
 	broken := analyze("npm 'test")
 	broken.Failed = ""

@@ -275,8 +275,8 @@ func sorted(a *shell.Action, words []string) ([]argWord, *shell.Program) {
 // phrase.
 var tasks = []string{"make", "gmake", "just", "task", "rake", "invoke", "gulp", "grunt", "gradle", "gradlew", "mvn", "mvnw", "ninja", "bazel", "bazelisk", "mage", "doit", "nox", "ant", "sbt"}
 
-// runners are programs that run a script or plugin by its name: npm run X.
-var runners = map[string][]string{
+// scriptRunners are programs that run a script or plugin by its name: npm run X.
+var scriptRunners = map[string][]string{
 	"npm": {"run", "run-script"}, "pnpm": {"run", "run-script"}, "yarn": {"run", "workspace"}, "bun": {"run"}, "deno": {"task"},
 	"cargo": {"make"}, "mise": {"run"}, "composer": {"run", "run-script"}, "turbo": {"run"}, "nx": {"run"},
 }
@@ -299,7 +299,7 @@ func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord,
 			i = k.valueAt
 		case strings.HasPrefix(words[i], "-"), strings.HasPrefix(words[i], "+"):
 		case k.kind == shell.ArgSubcommand, k.kind == shell.ArgUnlisted:
-			at, names = append(at, i), slices.Contains(runners[base], words[i])
+			at, names = append(at, i), slices.Contains(scriptRunners[base], words[i])
 		case all && !strings.Contains(words[i], "="):
 			at = append(at, i)
 		case names, len(at) == 0 && startsScript(base, prog, own[i]):
@@ -357,17 +357,13 @@ func oneWord(w string) string { return strings.ReplaceAll(w, " ", "*") }
 // runsOperands reports whether a program is there to run others: the values of
 // its options count.
 func runsOperands(p *shell.Program) bool {
-	switch p.Operands {
-	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs, shell.Script, shell.Code:
-		return true
-	}
-	return false
+	return runsWords(p) || p.Operands == shell.Script || p.Operands == shell.Code
 }
 
 // looksOnly reports whether the operands of a program are only looked at: others
 // do no harm.
 func looksOnly(p *shell.Program) bool {
-	if p == nil {
+	if p == nil || p.Special == "sed" || p.Special == "awk" { // their operands are programs
 		return false
 	}
 	switch p.Operands {

@@ -63,7 +63,8 @@ type reading struct {
 	way       way
 	operators []shell.Operator
 	facts     *shell.Facts
-	commands  []*command // the first is the line's own, others may be what it runs
+	commands  []*command     // the first is the line's own, others may be what it runs
+	hidden    map[int]string // by action: what of it cannot be read
 }
 
 // command is one simple command of a line, or one that another is told to run.
@@ -85,7 +86,7 @@ func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) 
 	if max := l.policy.MaxCommandLength; len(line) > max {
 		return nil, &fault{reason: TooLong, detail: fmt.Sprintf("%d bytes, at most %d", len(line), max)}
 	}
-	r := &reading{list: l, way: by, facts: facts}
+	r := &reading{list: l, way: by, facts: facts, hidden: map[int]string{}}
 	for _, step := range []func(string) *fault{r.operate, r.programs, r.arguments} {
 		if f := step(line); f != nil {
 			return nil, f
@@ -137,13 +138,16 @@ func passes(op shell.Operator) bool {
 }
 
 // action refuses what is known only when the line runs, and collects commands.
-// What opaque spots of a program may hide is the list's own word: it names
-// node -e. Those of the line are nobody's.
+// Opaque spots of the line are nobody's word; those of a program may be the
+// list's (reads).
 func (r *reading) action(i int) *fault {
 	a := &r.facts.Actions[i]
 	switch {
-	case a.Kind == shell.Opaque && a.Parent < 0 && a.Variable == "":
+	case a.Kind == shell.Opaque && a.Variable == "" && a.Parent < 0:
 		return operators("%s: %s", a.Reason, a.Rewrite)
+	case a.Kind == shell.Opaque && a.Variable == "":
+		r.hidden[a.Parent] = a.Reason
+		return nil
 	case a.Kind == shell.Write && a.Redirect:
 		return operators("%s writes a file", a.Reason)
 	case a.Kind != shell.Command:
@@ -158,6 +162,37 @@ func (r *reading) action(i int) *fault {
 	}
 	r.commands = append(r.commands, c)
 	return nil
+}
+
+// runsOthers reports whether a command is there to run others that the line
+// names.
+func (r *reading) runsOthers(index int) bool {
+	for i := range r.facts.Actions {
+		if a := &r.facts.Actions[i]; a.Kind == shell.Command && a.Parent == index {
+			return true
+		}
+	}
+	a := &r.facts.Actions[index]
+	if a.Program == nil || slices.Contains(runners, a.Program.Special) {
+		return true
+	}
+	scan := a.Program.Scan(a.Words)
+	return runsWords(scan.Prog) || slices.ContainsFunc(scan.Args, func(arg shell.Arg) bool {
+		return arg.Option != nil && slices.Contains([]shell.Effect{shell.EffRun, shell.EffRunMore, shell.EffExec}, arg.Option.Effect)
+	})
+}
+
+// runners are the readers of the catalogue for programs that run shell text or
+// other programs.
+var runners = []string{"shell", "eval", "source", "ssh", "ssh-option", "tmux", "busybox", "trap", "flock", "supervised", "env", "xargs", "find", "exec", "command"}
+
+// runsWords reports whether a program's operands are a command.
+func runsWords(p *shell.Program) bool {
+	switch p.Operands {
+	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs:
+		return true
+	}
+	return false
 }
 
 // programs refuses commands that are not in the list.
@@ -286,10 +321,12 @@ func (r *reading) arguments(string) *fault {
 		if f := r.variables(c); f != nil {
 			return f
 		}
-		if c.item == nil {
-			continue
+		if c.item != nil {
+			if f := r.words(c); f != nil {
+				return f
+			}
 		}
-		if f := r.words(c); f != nil {
+		if f := r.reads(c); f != nil {
 			return f
 		}
 	}
@@ -320,6 +357,44 @@ func (r *reading) words(c *command) *fault {
 		f.detail += ", and words that are no options do not pass (allow_positionals)"
 	}
 	return f
+}
+
+// reads refuses a command of which a part cannot be read, unless the list names
+// that part: node -e does, sed with any operand does not. What is there to run
+// other commands hides one, which nobody named.
+func (r *reading) reads(c *command) *fault {
+	why, others := r.hidden[c.index], r.hidden[c.index] != "" && r.runsOthers(c.index)
+	for c.item == nil {
+		c = r.command(c.action.Parent) // it names c in a phrase or an argument
+	}
+	if why == "" || !others && (!c.free() || c.namesCode()) {
+		return nil
+	}
+	return &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s: no entry of %s names it", why, c.item.name)}
+}
+
+// free reports whether a word passes as any other would.
+func (c *command) free() bool {
+	for i := 1; i < len(c.words); {
+		n := 1
+		if !c.spoken[i] && !c.inner[i] {
+			if n = c.item.allows(c.words[i:]); n == 0 {
+				return true
+			}
+		}
+		i += n
+	}
+	return false
+}
+
+// namesCode reports whether the phrase is an option that runs what it is given.
+func (c *command) namesCode() bool {
+	for i, spoken := range c.spoken {
+		if spoken && runsCode(c.words[0], c.words[i:i+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // wrong is the index of the first word that does not pass, -1 if all do.

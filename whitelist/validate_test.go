@@ -107,7 +107,7 @@ const tools = head + `,"defaults":{
  "ls":{"binary":"ls","allow_args":["-l","-a"],"allow_positionals":true},
  "npx":{"binary":"npx"},"env":{"binary":"env","allow_args":["CI=1"]},"less":{"binary":"less","allow_positionals":true},
  "prog":{"binary":"prog","allow_args":["--conf *","--x=*","a*c"],"deny_args":["--conf /etc/*","-z","*secret*","-o /etc/*"],"allow_positionals":true},
- "ar":{"binary":"ar","allow_positionals":true},"bash":{"binary":"bash","allow_args":["-c"]},"echo":{"binary":"echo","allow_positionals":true}}`
+ "sed":{"binary":"sed","allow_args":["-n","1e*x"],"allow_positionals":true},"sh":{"binary":"sh","allow_args":["-c *","-s"]},"perl":{"binary":"perl","allow_args":["-n"],"allow_positionals":true},"parallel":{"binary":"parallel","allow_args":["--x"],"allow_positionals":true},"awk":{"binary":"awk","allow_positionals":true},"ar":{"binary":"ar","allow_positionals":true},"bash":{"binary":"bash","allow_args":["-c"]},"echo":{"binary":"echo","allow_positionals":true}}`
 
 const strictTools = tools + "}"
 
@@ -123,7 +123,7 @@ func TestValidate(t *testing.T) {
 			"node -e 'x | y'", "node --check a.js", "node --inspect --check a.js", "make", "make test", "make -j4", "make -j4 test", "make V=1", "make test V=1",
 			"tar tf x.tgz", "go test ./...", "go test -run X ./...", "./gradlew build", "sudo apt-get update", "yarn lint", "yarn lint --fix",
 			"eslint", "eslint --fix", "eslint --format json", "eslint --format=json", "node_modules/.bin/eslint --fix", "eslint -c x.json",
-			"ls", "ls -l /tmp", "ls -", "npx ls -l", "frob --a go go", "frob go --a=x", "env CI=1 ls", "less x", "prog", "prog --conf x", "prog --conf=x", "prog --x=1", "prog abc", "prog ac", "prog x", "bash -c ls", "echo hello world",
+			"ls", "ls -l /tmp", "ls -", "npx ls -l", "frob --a go go", "sed -n 5p x", "sed s/a/b/ x", "sh -c 'ls -l'", "awk '{print $1}' x", "frob go --a=x", "env CI=1 ls", "less x", "prog", "prog --conf x", "prog --conf=x", "prog --x=1", "prog abc", "prog ac", "prog x", "bash -c ls", "echo hello world",
 		},
 		"too_long": {"npm test " + strings.Repeat("x", 492), strings.Repeat("é", 251), "npm test | " + strings.Repeat("x", 500)},
 		"shell_operators": {
@@ -132,13 +132,13 @@ func TestValidate(t *testing.T) {
 			"npm test $x", "npm test ${x}", `npm test "$x"`, "npm test $(ls)", "npm test `ls`", `npm test "$(ls)"`, "npm test $((1))", "npm test <(ls)", "npm test *", "npm test a?", "npm test [ab]", "npm test ~", "npm test ~/x", "npm test {a,b}", "npm test {1..3}",
 			"npm test x=~", `npm test $"x"`, "$x test", "$(ls)", "X=1", "X=1 Y=2", "CI=$x npm test", "CI=$(ls) npm test", "CI+=1 npm test", "CI[0]=1 npm test", "CI=(1) npm test", "CI=~ npm test", "PATH=x", "npm() { ls; }", "if ls; then ls; fi",
 			"for x in a; do ls; done", "while ls; do ls; done", "case a in a) ls;; esac", "[[ -f x ]]", "((1))", "export CI=1", "time ls", "coproc ls", "function f { ls; }", "npm 'test", "npm test (", "npm \"test", "npm test )", "npm \x00", "npm te\\", "npm\rtest", "npx ls *", "evil | x", "constructor $x", "bash -c 'ls > x'", "bash -c 'ls $x'", "less x | less",
-			"bash -c \"echo x >/etc/x\"", "let x=1", "declare x", "ls |\ncat", "ls &&\nls",
+			"bash -c \"echo x >/etc/x\"", "let x=1", "sh -c 'eval $(x)'", "declare x", "ls |\ncat", "ls &&\nls",
 		},
 		"not_whitelisted": {
 			"", " ", "\n", "# npm test", "rm -rf x", "curl x", "constructor x", "toString", "__proto__", "hasOwnProperty", "NPM test", "npm\u00a0test", "./npm test", "/usr/bin/npm test", "npm", "npm --silent", "npm tests", "npm tes", "npm 'test '", "npm ''", "npm Test",
 			"npm 'run build'", "npm run-script build", "npm ci", "npm exec evil", "npm -- test", "npm x test", "npm testx", "git", "git push-x", "git stash", "git stash pop", "git remote add", "git -x push-x", "git clone x", "frob --a go", "frob x", "node", "node evil.js", "node -p 1", "node -pe 1", "node --eval 1", "node -e=1", "node - -e", "node a.js --check",
 			"make lints", "make V=2", "make V=1 x", "make -k", "tar xf x", "tar -tf x", "tar tfv x", "go run x", "gradlew build", "./gradlew", "./gradlew buildx", "gradlew", "sudo ls", "sudo -i",
-			"npx evil", "npx eslint --fix", "npx npx evil", "env rm x", "env CI=1 rm -rf x", "bash -c 'evil x'", "bash -c 'evil; ls'", "tar tf x --to-command=evil", "yarn lints", "yarn run lint", "yarn", "command npm test", "exec npm test", "timeout 5 npm test", "nice npm test", "eslint2", ".bin/eslint", "./node_modules/.bin/eslint",
+			"npx evil", "npx eslint --fix", "npx npx evil", "env rm x", "env CI=1 rm -rf x", "bash -c 'evil x'", "bash -c 'evil; ls'", "sh -c 'ls; . x'", "sh -c 'alias x=y'", "sed -n '1e id' x", "npx sed '1e id'", "tar tf x --to-command=evil", "yarn lints", "yarn run lint", "yarn", "command npm test", "exec npm test", "timeout 5 npm test", "nice npm test", "eslint2", ".bin/eslint", "./node_modules/.bin/eslint",
 			"CI=1 evil", "LD_PRELOAD=x evil", "LS", "'ls -l'", "ls\\ -l",
 		},
 		"dangerous_args": {
@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 			"npm test --registry http://evil", "npm test --registry=http://evil.com/", "npm test -g", "npm test -wg", "npm test -xg", "npm test -wx", "npm publish", "npm run publish", "npm test publish", "npm test x", "npm test --coverage", "npm test -- --x", "npm test --", "npm test --silent=1", "npm test --silen", "npm test --silentx", "npm test -silent", "npm --prefix /x test", "npm test --tag next", "npm test --tag=next", "npm test --tag", "npm test --workspace", "npm test --workspace -x", "npm test -w", "npm run build extra", "npm test ''",
 			"git -c core.pager=sh log", "git log --output=/etc/x", "git log -p", "git -C other log", "git -Csub log", "git --exec-path=x log", "git log --exec=x", "git push origin", "git stash list x", "git log -- x", "git push --force", "git -C sub -C other log", "git log --format", "git log --form=%h",
 			"node --experimental-vm-modules -e 1", "node --experimental-x a.js", "node --check --experimental-y a.js", "node -e 1 --experimental-", "node --expe -e 1", "node -e 1 -r x", "node -e -1", "make test -k", "make -f x test", "go test -exec x ./...", "go test --exec x ./...", "go test --exec=x ./...", "go test ./x", "go test -run", "go test -runX ./...",
-			"./gradlew build x", "sudo apt-get install", "sudo -u x apt-get update", "sudo -n apt-get update", "eslint src", "eslint --format html", "eslint --format", "eslint --fix json", "eslint --format json x", "ls -la", "ls --l", "ls -R", "ls -- -R", "ls x -R", "less +!sh", "frob --b go", "frob --a x go y", "less x +5", "ar rcs x", "bash -c 'ls -l -a'", "env CI=2 ls", "yarn lint x", "yarn lint --fixx",
+			"./gradlew build x", "sudo apt-get install", "sudo -u x apt-get update", "sudo -n apt-get update", "eslint src", "eslint --format html", "eslint --format", "eslint --fix json", "eslint --format json x", "ls -la", "ls --l", "ls -R", "ls -- -R", "ls x -R", "sed 's/a/b/e' x", "sed -f x y", "awk '{system($1)}' x", "npx awk '{system($1)}' x", "sh -c 'ls\r -l'", "sh -c \"'\"", "sh -s", "perl -e x", "less +!sh", "frob --b go", "frob --a x go y", "less x +5", "ar rcs x", "bash -c 'ls -l -a'", "env CI=2 ls", "yarn lint x", "yarn lint --fixx",
 			"prog --conf /etc/x", "prog --conf=/etc/x", "prog --con /etc/x", "prog -z", "prog -az", "prog my-secret-file", "prog --conf=a-secret", "prog --conf a-secret", "prog -xsecret", "prog -o/etc/x", "prog -o /etc/x", "prog --conf -x", "prog -abc", "prog -=x", "prog --x", "prog --conf",
 			"LD_PRELOAD=x npm test", "PATH=x npm test", "FOO=1 npm test", "CI=1 FOO=1 npm test", "ci=1 npm test", "bash -c 'ls -l'", "bash -c 'ls -R'", "bash -x -c ls", "npx ls -R", "npx -y ls", "env FOO=1 ls",
 		},
