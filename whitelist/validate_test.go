@@ -107,7 +107,7 @@ const tools = head + `,"defaults":{
  "ls":{"binary":"ls","allow_args":["-l","-a"],"allow_positionals":true},
  "npx":{"binary":"npx"},"env":{"binary":"env","allow_args":["CI=1"]},"less":{"binary":"less","allow_positionals":true},
  "prog":{"binary":"prog","allow_args":["--conf *","--x=*","a*c"],"deny_args":["--conf /etc/*","-z","*secret*","-o /etc/*"],"allow_positionals":true},
- "sed":{"binary":"sed","allow_args":["-n","1e*x"],"allow_positionals":true},"sh":{"binary":"sh","allow_args":["-c *","-s"]},"perl":{"binary":"perl","allow_args":["-n"],"allow_positionals":true},"parallel":{"binary":"parallel","allow_args":["--x"],"allow_positionals":true},"awk":{"binary":"awk","allow_positionals":true},"ar":{"binary":"ar","allow_positionals":true},"bash":{"binary":"bash","allow_args":["-c"]},"echo":{"binary":"echo","allow_positionals":true}}`
+ "sed":{"binary":"sed","allow_args":["-n","1e*x"],"allow_positionals":true},"sh":{"binary":"sh","allow_args":["-c *","-s"]},"xargs":{"binary":"xargs"},"perl":{"binary":"perl","allow_args":["-n"],"allow_positionals":true},"parallel":{"binary":"parallel","allow_args":["--x"],"allow_positionals":true},"awk":{"binary":"awk","allow_positionals":true},"ar":{"binary":"ar","allow_positionals":true},"bash":{"binary":"bash","allow_args":["-c"]},"echo":{"binary":"echo","allow_positionals":true}}`
 
 const strictTools = tools + "}"
 
@@ -132,7 +132,7 @@ func TestValidate(t *testing.T) {
 			"npm test $x", "npm test ${x}", `npm test "$x"`, "npm test $(ls)", "npm test `ls`", `npm test "$(ls)"`, "npm test $((1))", "npm test <(ls)", "npm test *", "npm test a?", "npm test [ab]", "npm test ~", "npm test ~/x", "npm test {a,b}", "npm test {1..3}",
 			"npm test x=~", `npm test $"x"`, "$x test", "$(ls)", "X=1", "X=1 Y=2", "CI=$x npm test", "CI=$(ls) npm test", "CI+=1 npm test", "CI[0]=1 npm test", "CI=(1) npm test", "CI=~ npm test", "PATH=x", "npm() { ls; }", "if ls; then ls; fi",
 			"for x in a; do ls; done", "while ls; do ls; done", "case a in a) ls;; esac", "[[ -f x ]]", "((1))", "export CI=1", "time ls", "coproc ls", "function f { ls; }", "npm 'test", "npm test (", "npm \"test", "npm test )", "npm \x00", "npm te\\", "npm\rtest", "npx ls *", "evil | x", "constructor $x", "bash -c 'ls > x'", "bash -c 'ls $x'", "less x | less",
-			"bash -c \"echo x >/etc/x\"", "let x=1", "sh -c 'eval $(x)'", "declare x", "ls |\ncat", "ls &&\nls",
+			"bash -c \"echo x >/etc/x\"", "let x=1", "xargs ls", "sh -c 'eval $(x)'", "declare x", "ls |\ncat", "ls &&\nls",
 		},
 		"not_whitelisted": {
 			"", " ", "\n", "# npm test", "rm -rf x", "curl x", "constructor x", "toString", "__proto__", "hasOwnProperty", "NPM test", "npm\u00a0test", "./npm test", "/usr/bin/npm test", "npm", "npm --silent", "npm tests", "npm tes", "npm 'test '", "npm ''", "npm Test",

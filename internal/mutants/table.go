@@ -517,4 +517,58 @@ var Table = []Mutant{
 		New:  `		return r.speaker.say(answering(q.ID, denial{Behavior: "deny", Message: unreadable + q.Broken}))`,
 		Test: "TestUnreadable",
 	},
+	{
+		Guard: "operators are refused unless the list allows them", File: "whitelist/validate.go",
+		Old: `if !r.list.policy.AllowShellOperators || !passes(op) {`,
+		New: `if !passes(op) {`,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "a word that is known only when it runs never passes", File: "whitelist/validate.go",
+		Old: `		if !a.Words[k].Known() {`,
+		New: `		if false {`,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "opaque spots of the line", File: "whitelist/validate.go",
+		Old: `case a.Kind == shell.Opaque && a.Variable == "" && a.Parent < 0:`,
+		New: `case false:`,
+		Pkg: "./whitelist", Test: "TestFacts",
+	},
+	{
+		Guard: "a command that another one runs is listed itself", File: "whitelist/validate.go",
+		Old: `from >= 0 && from < outer.end {`,
+		New: `from >= 0 {`,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "a custom name is its binary only where the runner puts it there", File: "whitelist/validate.go",
+		Old: `!(bool(r.way) && c.action.Parent < 0 && len(r.operators) == 0)`,
+		New: `false`,
+		Pkg: "./whitelist", Test: "TestByShell",
+	},
+	{
+		Guard: "variables before a command", File: "whitelist/validate.go",
+		Old: `if !slices.Contains(r.list.policy.AllowEnvVars, a.Name) || `,
+		New: `if `,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "what a program hides is named by the list", File: "whitelist/validate.go",
+		Old: `if why == "" || !others && (!c.free() || c.namesCode()) {`,
+		New: `if _ = others; true {`,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "a * lets no option pass", File: "whitelist/argument.go",
+		Old: `return !strings.HasPrefix(word, "-") || strings.HasPrefix(pattern, "-")`,
+		New: `return true`,
+		Pkg: "./whitelist", Test: "TestValidate",
+	},
+	{
+		Guard: "an abbreviation of a denied option", File: "whitelist/argument.go",
+		Old: `strings.HasPrefix(literal, bare) && !allowed(name)`,
+		New: `false`,
+		Pkg: "./whitelist", Test: "TestDenies",
+	},
 }
