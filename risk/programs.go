@@ -878,7 +878,12 @@ var defaults = []program{
 	{"nsenter", asRoot},
 	{"nslookup", reads},
 	{"numastat", reads},
-	{"nvidia-smi", reads},
+	{"nvidia-smi", []row{
+		{with: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", class: Safe, reason: readOnly,
+			free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
+		{with: "+0 --help|-h", class: Safe, reason: readOnly},
+		{class: High, reason: mutating},
+	}},
 	{"nvme", []row{
 		{subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", class: Safe, reason: readOnly},
 		{subs: "format sanitize write write-zeroes dsm", class: Forbidden, reason: disks},
@@ -1029,7 +1034,7 @@ var defaults = []program{
 		{subs: "user/list user/permissions role/list group/list acl/list realm/list", class: Safe, reason: readOnly},
 		{class: High, reason: users},
 	}},
-	{"pveversion", reads},
+	{"pveversion", []row{{class: Safe, reason: readOnly, free: "-v --verbose"}}},
 	{"pvremove", formats},
 	{"pvs", reads},
 	{"pwd", reads},
@@ -1089,7 +1094,7 @@ var defaults = []program{
 		{class: Safe, reason: readOnly},
 	}},
 	{"rpm", []row{
-		{with: "-q|--query", class: Safe, reason: readOnly},
+		{with: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", class: Safe, reason: readOnly},
 		{with: "-V|--verify", class: Safe, reason: readOnly},
 		{with: "-e|--erase", class: High, reason: removesPkg},
 		{class: High, reason: installs},
@@ -1390,7 +1395,7 @@ var defaults = []program{
 	{"vgremove", formats},
 	{"vgs", reads},
 	{"virsh", []row{
-		{subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", class: Safe, reason: readOnly},
+		{subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", class: Safe, reason: readOnly, free: "--all --inactive --name --title --persistent --transient"},
 		{subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", class: High, reason: destructive},
 		{class: Moderate, reason: mutating},
 	}},
