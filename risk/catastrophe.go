@@ -25,8 +25,13 @@ const forkBomb = "fork bomb"
 // also when the home is not. A pathname expansion counts as all that it can
 // meet: /* and /e* meet /etc.
 func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
-	if f.Failed != "" && spellsForkBomb(f.Source) {
-		return forkBomb, true
+	if f.Failed != "" {
+		if spellsForkBomb(f.Source) {
+			return forkBomb, true
+		}
+		if runs, _ := partly(f, place); runs != nil {
+			f = runs
+		}
 	}
 	in := newRoom()
 	defer in.free()

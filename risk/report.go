@@ -35,11 +35,7 @@ func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 // Summary puts a command line into words. found are the findings of its
 // actions in their order, as Each returns them or as they were changed since.
 func Summary(f *shell.Facts, found []Finding) Report {
-	all := slices.Clone(found)
-	if bomb := unread(f); bomb.Class != 0 {
-		all = append(all, bomb)
-	}
-	r := newReport(all)
+	r := newReport(found)
 	for _, i := range commands(f) {
 		if i < len(found) {
 			r.Components = append(r.Components, component(f, &f.Actions[i], &found[i]))

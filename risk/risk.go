@@ -133,20 +133,31 @@ func Facts(f *shell.Facts, p Profile) Finding {
 	for _, one := range Each(f, p) {
 		all.join(one)
 	}
-	all.join(unread(f))
 	return all
 }
 
 // nothing is the reason of a line without actions.
 const nothing = "does nothing"
 
-// unread is the finding of what a line spells that could not be read; the zero
-// value is none.
-func unread(f *shell.Facts) Finding {
-	if f.Failed != "" && spellsForkBomb(f.Source) {
+// unread is the finding of a line that cannot be read, beside that of its one
+// opaque action: of what it spells, and of what a shell runs before it meets the
+// error. The zero value is none.
+func unread(f *shell.Facts, p Profile, place Place) Finding {
+	if spellsForkBomb(f.Source) {
 		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
 	}
-	return Finding{}
+	runs, ok := partly(f, place)
+	switch {
+	case !ok:
+		return Finding{Class: Forbidden, Reason: "it cannot be read, and is too long to look at its lines one by one", Factors: alone(FactorDynamic)}
+	case runs == nil:
+		return Finding{}
+	}
+	var all Finding
+	for _, one := range AppendEach(nil, runs, p, place) {
+		all.join(one)
+	}
+	return all
 }
 
 // join takes the higher of two findings and the factors of both.
@@ -191,6 +202,9 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		if reason := l.catastrophe(i); reason != "" {
 			out[from+i].raise(Forbidden, reason, FactorCatastrophic)
 		}
+	}
+	if f.Failed != "" && len(out) > from {
+		out[from].join(unread(f, p, place))
 	}
 	for i := range f.Actions {
 		if fetches && readsProgram(&f.Actions[i]) {

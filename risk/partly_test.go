@@ -1,0 +1,81 @@
+package risk
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// What bash runs although the parser finds an error in it, checked against bash
+// 5.2: two negations, a here-document without an end, and the lines before the
+// line with the error.
+func TestUnreadableLinesRunInPart(t *testing.T) {
+	place := Place{Home: testHome, Workspace: testWorkspace}
+	for line, want := range map[string]bool{
+		"! ! rm -rf /":                           true,
+		"!  !\t! rm -rf /":                       true,
+		"true && ! ! rm -rf ~":                   true,
+		"rm -rf /\nls 'oops":                     true,
+		"ls\nrm -rf /\necho )":                   true,
+		"cd /\nrm -rf *\nif":                     true,
+		"if true; then\n rm -rf /\nfi\nls (":     true,
+		"rm -rf / <<E\nx":                        true,
+		"! ! rm -rf / <<E\nx":                    true,
+		"rm -rf /\nif true; then\n:\n:\n:\n:\n)": true,
+		"rm -rf \\\n/\nls )":                     true,
+		"rm -rf /; ls )":                         false, // bash reads the whole line first
+		"ls 'oops\nrm -rf /":                     false,
+		"ls )\nrm -rf /":                         false,
+		"cat <<'E'\nrm -rf /\nE\nls )":           false,
+		"cat <<E\nrm -rf /":                      false,
+		"! ! ls":                                 false,
+		"ls\nls )":                               false,
+		"if true\nrm -rf /":                      false,
+		"":                                       false,
+	} {
+		f := analyze(line)
+		reason, found := Catastrophic(f, place)
+		if found != want {
+			t.Errorf("%q: catastrophic %v (%s), want %v; it reads %q", line, found, reason, want, f.Failed)
+		}
+		got := Summary(f, AppendEach(nil, f, Default, place))
+		if (got.Class == Forbidden) != want || f.Failed != "" && got.Class == Safe {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// A line that cannot be read is no safer than what it runs before the error.
+func TestUnreadableLinesTakeTheHighest(t *testing.T) {
+	for line, want := range map[string]Class{
+		"rm x\nls )": High, "rm -rf d\nls )": Forbidden, "ls\nls )": Moderate, "! ! rm x": High, "! ! ls": Moderate, "reboot\n(": Forbidden,
+		"curl x | sh\nls )": High,
+	} {
+		if got := Facts(analyze(line), Default); got.Class != want {
+			t.Errorf("%q: %+v, want %v", line, got, want)
+		}
+	}
+}
+
+// Lines made so that what runs before the error is not found in time are
+// refused.
+func TestUnreadableForTooLong(t *testing.T) {
+	line := strings.Repeat(":\n", 20000) + "if :; then\n:\n:\n:\n:\n:\n)"
+	if got := Facts(analyze(line), Default); got.Class != Forbidden {
+		t.Errorf("%+v", got)
+	}
+	if _, found := Catastrophic(analyze(line), Place{}); found {
+		t.Error("nothing catastrophic is proven")
+	}
+}
+
+// Another shell's lines are not read as bash's.
+func TestForeignLinesAreNotRead(t *testing.T) {
+	for _, line := range []string{"! ! rm -rf /", "rm -rf /\nls )"} {
+		f := shell.Analyze(line, shell.Options{Dialect: shell.Foreign})
+		if got := Facts(f, Default); got.Class != Moderate {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
