@@ -341,6 +341,83 @@ var Table = []Mutant{
 		Test: "TestPauser",
 	},
 	{
+		Guard: "words of exec that may vanish leave a line", File: "shell/special.go",
+		Pkg:  "./permission",
+		Old:  `		if rest[i].Split {`,
+		New:  `		if rest[i].Split && false {`,
+		Test: "TestSupervised",
+	},
+	{
+		Guard: "a line behind exec is read", File: "shell/special.go",
+		Pkg:  "./permission",
+		Old:  `		e.runLine(rest[0])`,
+		New:  ``,
+		Test: "TestSupervised",
+	},
+	{
+		Guard: "a subcommand of exec behind -- is a command", File: "shell/special.go",
+		Pkg: "./permission",
+		Old: `	rest, ok := e.behindDashes()
+	if !ok {
+		e.done`,
+		New: `	rest, ok := e.behindDashes()
+	if !ok || len(e.sub().Path) > 1 {
+		e.done`,
+		Test: "TestSupervised",
+	},
+	{
+		Guard: "a rule of a session is bound to the cluster", File: "cmd/agent-wrapper/exec.go",
+		Old:  `		j.scope.Kubeconfig = j.kube.Digest`,
+		New:  ``,
+		Test: "TestExecSession",
+	},
+	{
+		Guard: "exec runs only what was allowed", File: "cmd/agent-wrapper/exec.go",
+		Old:  `	if res.Behavior != permission.Allow {`,
+		New:  `	if false {`,
+		Test: "TestExecAsks",
+	},
+	{
+		Guard: "a question of exec ends", File: "cmd/agent-wrapper/exec_ask.go",
+		Old:  `		limited, cancel = context.WithTimeout(ctx, limit)`,
+		New:  ``,
+		Test: "TestExecNotAnswered",
+	},
+	{
+		Guard: "a rule of a session expires", File: "execution/sessions.go",
+		Old:  `!r.Until.After(now) || r.At.After(now)`,
+		New:  `false`,
+		Test: "TestSessions",
+	},
+	{
+		Guard: "sessions that others can write", File: "execution/sessions.go",
+		Old:  `if info.Mode().Perm()&0o077 != 0 {`,
+		New:  `if false {`,
+		Test: "TestBrokenSessions",
+	},
+	{
+		Guard: "what a killed run left", File: "execution/place.go",
+		Old: `		err = remove(dir)
+		unlock()`,
+		New:  `		unlock()`,
+		Test: "TestPlace",
+	},
+	{
+		Guard: "the whole group ends", File: "process/group_unix.go",
+		Old:  `return unix.Kill(-p.Pid, unix.SIGKILL)`,
+		New:  `return unix.Kill(p.Pid, unix.SIGKILL)`,
+		Test: "TestCancelled",
+	},
+	{
+		Guard: "relative directories of PATH", File: "process/process.go",
+		Old: `		if !filepath.IsAbs(dir) {
+			continue
+		}
+`,
+		New:  ``,
+		Test: "TestNotStarted",
+	},
+	{
 		Guard: "a pause does not end by itself", File: "whitelist/tracker.go",
 		Old:  `e.Paused = now.paused || e.Count >= t.Threshold`,
 		New:  `e.Paused = e.Count == t.Threshold`,
