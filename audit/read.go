@@ -9,6 +9,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
 // readEntry reads a line of any version.
@@ -77,20 +78,11 @@ func Scan(r io.Reader, f *Filter, each func(e *Entry, line []byte) error) error 
 	return err
 }
 
-// askedFor is the member of a tool's input that says what it is asked for.
-var askedFor = map[string]string{
-	"Bash": "command", "Monitor": "command", "PowerShell": "command",
-	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path",
-	"NotebookRead": "notebook_path", "NotebookEdit": "notebook_path", "LS": "path",
-	"WebFetch": "url", "WebSearch": "query",
-}
-
 // inputText is an input as a person reads it: what the tool is asked for if one
-// member says it, else the JSON. An agent may put other members beside it, which
-// pass for nothing.
+// member says it, else the JSON.
 func inputText(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input)
-	if text, _ := members[askedFor[tool]].(string); err == nil && text != "" {
+	if text := patterns.Asked(tool, members); err == nil && text != "" {
 		return text
 	}
 	return string(input)

@@ -218,7 +218,7 @@ func TestShownInput(t *testing.T) {
 		{"NotebookEdit", `{"file_path":"a","notebook_path":"b"}`, "", "NotebookEdit: b ("},
 		{"WebFetch", `{"command":"ls","url":"http://x"}`, "", "WebFetch: http://x ("},
 		{"LS", `{"pattern":"a","path":"b"}`, "", "LS: b ("},
-		{"Grep", `{"pattern":"a","path":"b"}`, "", `Grep: {"pattern":"a","path":"b"} (`},
+		{"Grep", `{"pattern":"a","path":"b"}`, "", "Grep: a ("},
 		{"mcp__db__drop", `{"command":"ls","table":"t"}`, "", `mcp__db__drop: {"command":"ls","table":"t"} (`},
 		{"Bash", `"no object"`, "", `Bash: "no object" (`},
 	} {

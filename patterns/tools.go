@@ -100,6 +100,30 @@ func Name(tool string, input map[string]any) string {
 	return ""
 }
 
+// askedFields are the input fields that say what the tools are asked for whose
+// rules are about what they do.
+var askedFields = map[string]string{
+	"Bash": "command", "Monitor": "command", "Grep": "pattern", "Glob": "pattern", "LS": "path", "WebFetch": "url",
+	"Read": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookRead": "notebook_path", "NotebookEdit": "notebook_path",
+}
+
+// Asked returns in one text what a tool is asked for: the command, the path, the
+// pattern, the URL, or what Name says; "" if its input does not say it where the
+// tool reads it. What an agent puts beside that is nothing to the tool, and is
+// not to be shown in its place.
+func Asked(tool string, input map[string]any) string {
+	if s, ok := input[askedFields[tool]].(string); ok && askedFields[tool] != "" {
+		return s
+	}
+	return Name(tool, input)
+}
+
+// Builtin reports whether a name is that of a tool of the agent CLI.
+func Builtin(tool string) bool {
+	_, known := builtins[tool]
+	return known
+}
+
 // sameTool reports whether a rule for the tool named a is about the tool b.
 func sameTool(a, b string) bool {
 	return a == b || b != "" && builtins[a].twin == b

@@ -137,7 +137,7 @@ func (f recordFunc) Record(ctx context.Context, r permission.Record) error { ret
 
 // rehearsed is what a dry run says of a command, "" of another tool use.
 func rehearsed(r permission.Record) string {
-	command := summary(r.Use.Input)
+	command := summary(&r.Use)
 	switch o := r.Result.Objection; {
 	case r.Use.Tool != "Bash" && r.Use.Tool != "Monitor":
 		return ""

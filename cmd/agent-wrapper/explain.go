@@ -90,7 +90,7 @@ func decisionCode(d permission.Decision, wanted bool) error {
 
 // explain writes a trace for a person.
 func explain(out io.Writer, c *compiled, use *permission.ToolUse, trace *permission.Trace) {
-	fmt.Fprintf(out, "%s %s\nin %s, mode %s\n", visible.Line(use.Tool), summary(use.Input), visible.Line(use.Dir), c.policy.Mode)
+	fmt.Fprintf(out, "%s %s\nin %s, mode %s\n", visible.Line(use.Tool), summary(use), visible.Line(use.Dir), c.policy.Mode)
 	for _, w := range c.warnings {
 		fmt.Fprintf(out, "warning: %s\n", visible.Line(w))
 	}

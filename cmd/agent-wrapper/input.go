@@ -1,33 +1,17 @@
 package main
 
 import (
-	"encoding/json"
-
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 )
 
-// first are the fields that say what a tool use is about, in this order.
-var first = []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "subagent_type", "description", "prompt"}
-
-// valueText is a string as it is, anything else as JSON.
-func valueText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
+// summary is what a tool use is about, in one line.
+func summary(use *permission.ToolUse) string {
+	members, err := strictjson.Object(use.Input)
+	if text := patterns.Asked(use.Tool, members); err == nil && text != "" {
+		return visible.Line(text)
 	}
-	return string(value)
-}
-
-// summary is what a tool use is about, in one short line.
-func summary(input json.RawMessage) string {
-	var values map[string]json.RawMessage
-	if json.Unmarshal(input, &values) != nil {
-		return ""
-	}
-	for _, name := range first {
-		if value, ok := values[name]; ok {
-			return visible.Line(valueText(value))
-		}
-	}
-	return ""
+	return visible.Line(string(use.Input))
 }

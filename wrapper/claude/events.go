@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
@@ -138,13 +139,21 @@ func asked(ask permission.Request) Event {
 func decided(use permission.ToolUse, res permission.Result) Event {
 	e := Event{
 		Type: DecisionEvent, Tool: use.Tool, ToolUseID: use.ID, Agent: use.Agent,
-		InputSummary: summary(use.Input), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
+		InputSummary: summary(use.Tool, decidedInput(use, res)), Behavior: res.Behavior.String(), Layer: res.Layer.String(),
 		Rule: res.Rule, Source: place(res.RuleSource), Reason: res.Reason, By: res.By, Tier: res.Tier,
 	}
 	if res.Tier != 0 {
 		e.Risk = res.Risk.String()
 	}
 	return e
+}
+
+// decidedInput is the input that a tool runs with, or would have.
+func decidedInput(use permission.ToolUse, res permission.Result) json.RawMessage {
+	if len(res.UpdatedInput) > 0 {
+		return res.UpdatedInput
+	}
+	return use.Input
 }
 
 func place(s patterns.Source) string {
@@ -154,25 +163,26 @@ func place(s patterns.Source) string {
 	return fmt.Sprintf("%s:%d:%d", s.Name, s.Line, s.Col)
 }
 
-// summarised are the input fields that stand for a tool use, first come first
-// served.
-var summarised = []string{"command", "file_path", "notebook_path", "path", "pattern", "query", "url", "subagent_type", "skill", "description", "prompt"}
-
 // maxSummary is the longest summary in characters.
 const maxSummary = 200
 
-// summary says in one line what a tool is asked to do.
-func summary(input json.RawMessage) string {
+// lineBreaks end a line somewhere.
+const lineBreaks = "\n\r\v\f\u0085\u2028\u2029"
+
+// summary says in one line what a tool is asked to do: of a tool that is not
+// known, its whole input.
+func summary(tool string, input json.RawMessage) string {
 	members, err := strictjson.Object(input, strictjson.MaxSize(maxLine))
 	if err != nil {
 		return ""
 	}
-	for _, name := range summarised {
-		if text, _ := members[name].(string); text != "" {
-			return oneLine(text)
-		}
+	if text := patterns.Asked(tool, members); text != "" {
+		return oneLine(text)
 	}
-	return oneLine(firstQuestion(members))
+	if text := firstQuestion(members); tool == "AskUserQuestion" || patterns.Builtin(tool) && tool != "Bash" {
+		return oneLine(text)
+	}
+	return oneLine(string(input))
 }
 
 // firstQuestion is what AskUserQuestion asks first, "" for other tools.
@@ -186,8 +196,14 @@ func firstQuestion(members map[string]any) string {
 	return text
 }
 
+// oneLine puts a sign in the place of line breaks: the next line of a script is
+// no argument of the one before.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	lines := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(lineBreaks, r) })
+	for i := range lines {
+		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+	}
+	text = strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), " ⏎ ")
 	if runes := []rune(text); len(runes) > maxSummary {
 		return string(runes[:maxSummary]) + "…"
 	}
@@ -200,7 +216,7 @@ var vcs = regexp.MustCompile(`^(git (?:checkout|switch|merge|rebase|pull|stash|r
 func wanted(id, tool, agent string, input json.RawMessage) []Event {
 	events := []Event{{
 		Type: StatusEvent, State: "tool_use", Tool: tool, ToolUseID: id, Agent: agent,
-		InputSummary: summary(input),
+		InputSummary: summary(tool, input),
 	}}
 	command := field(input, "command")
 	if tool != "Bash" || command == "" {
