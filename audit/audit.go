@@ -257,9 +257,9 @@ type Outcome struct {
 // Outcome adds what became of a tool use.
 func (l *Log) Outcome(o Outcome) error {
 	e := &Entry{
-		Kind: kindOutcome, Session: o.Session, Agent: o.Agent, Use: o.Use, Tool: o.Tool,
-		Outcome: "ran", Exit: o.Exit, Of: l.decisionOf(use{o.Session, o.Use}),
+		Kind: kindOutcome, Outcome: "ran", Exit: o.Exit, Of: l.decisionOf(use{o.Session, o.Use}),
 	}
+	e.named(o.Session, o.Agent, o.Use, o.Tool)
 	if o.Failed {
 		e.Outcome = "failed"
 	}

@@ -108,10 +108,11 @@ func plain(text []byte) []byte {
 func decision(r permission.Record) *Entry {
 	use, d := r.Use, r.Result.Decision
 	e := &Entry{
-		Kind: kindDecision, Session: use.Session, Agent: use.Agent, Use: use.ID, Tool: use.Tool,
+		Kind:     kindDecision,
 		Behavior: d.Behavior.String(), Layer: d.Layer.String(), Source: place(d.RuleSource),
 		Risk: d.Risk.String(), Tier: d.Tier, By: r.Result.By, Held: d.Held,
 	}
+	e.named(use.Session, use.Agent, use.ID, use.Tool)
 	if o := d.Objection; o.Kind != "" {
 		e.Objection, e.WouldBlock = o.Kind+": "+e.hide(o.Reason), o.Behavior == 0
 	}
@@ -148,6 +149,11 @@ func (e *Entry) hide(text string) string {
 		text = start(text)
 	}
 	return text
+}
+
+// named says whose and which tool use it is.
+func (e *Entry) named(session, agent, use, tool string) {
+	e.Session, e.Agent, e.Use, e.Tool = e.hide(session), e.hide(agent), e.hide(use), e.hide(tool)
 }
 
 // start is the beginning of a long text.

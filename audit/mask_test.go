@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -291,5 +292,35 @@ func TestLineIsPlain(t *testing.T) {
 		if !unicode.IsPrint(c) && c != '\n' && c != '\t' {
 			t.Errorf("%U stands in the table, %v", c, err)
 		}
+	}
+}
+
+// Names are the agent's as well: a long one is cut, and a token in one is hidden.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 2<<20)
+	r := permission.Record{Use: permission.ToolUse{Tool: long, ID: long, Session: long, Agent: long}}
+	e := decision(r)
+	line, err := e.line()
+	if err != nil || len(line) > 64<<10 || e.Cut != len(long) || !strings.HasPrefix(e.Use, "xxx") {
+		t.Errorf("%d bytes, cut %d, %v", len(line), e.Cut, err)
+	}
+	r.Use.Tool = "mcp__ghp_" + strings.Repeat("a1B2", 9) + "__x"
+	if e = decision(r); strings.Contains(e.Tool, "a1B2") {
+		t.Errorf("the tool is %s", e.Tool)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	l := open(t, path)
+	r.Use.ID, r.Result.UpdatedInput = long, []byte("{}")
+	if err := l.Record(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Outcome(Outcome{Session: long, Use: long, Tool: long}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 256<<10 {
+		t.Errorf("the record has %d bytes, %v", info.Size(), err)
+	}
+	if lines := logLines(t, path); !strings.Contains(lines[2], `"of":2`) {
+		t.Errorf("the outcome does not name its decision: %.200s", lines[2])
 	}
 }
