@@ -25,19 +25,17 @@ const forkBomb = "fork bomb"
 // also when the home is not. A pathname expansion counts as all that it can
 // meet: /* and /e* meet /etc.
 func Catastrophic(f *shell.Facts, place Place) (reason string, found bool) {
-	if f.Failed != "" {
-		if spellsForkBomb(f.Source) {
-			return forkBomb, true
-		}
-		if runs, _ := partly(f, place); runs != nil {
-			f = runs
-		}
-	}
 	in := newRoom()
 	defer in.free()
-	l := newLine(f, place, in)
+	l, parts := newLine(f, place, in), unread{place: place}
 	for i := range f.Actions {
 		if reason := l.catastrophe(i); reason != "" {
+			return reason, true
+		}
+		if f.Actions[i].Kind != shell.Opaque {
+			continue
+		}
+		if reason := parts.catastrophe(f, i); reason != "" {
 			return reason, true
 		}
 	}

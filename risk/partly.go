@@ -23,27 +23,83 @@ var (
 	openDoc   = regexp.MustCompile("unclosed here-document [`\"](.*)[`\"]$")
 )
 
-// partly returns what a shell runs of a line that cannot be read: bash takes
-// two negations and a here-document without an end, and has run the lines before
-// an error by the time it meets it. It returns nil if nothing of the line is
-// known to run. It is not ok if to find out would take too long.
-func partly(f *shell.Facts, place Place) (runs *shell.Facts, ok bool) {
-	if !strings.HasPrefix(f.Failed, unparsed) || len(f.Actions) != 1 {
+// unread looks at the parts of a line that could not be read.
+type unread struct {
+	place Place
+	tried int // bytes so far
+}
+
+// runs returns what is known to run of the action at index i, which is opaque
+// because a text of shell could not be read: bash takes two negations and a
+// here-document without an end, and has run the lines before an error by the
+// time it meets it. It is not ok if to find out would take too long.
+func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
+	a := &f.Actions[i]
+	if a.Kind != shell.Opaque || !strings.Contains(a.Reason, unparsed) {
 		return nil, true
 	}
-	opt := shell.Options{Home: place.Home, Workspace: place.Workspace}
-	if dirs := f.Actions[0].Dirs; len(dirs) == 1 && dirs[0].Known() {
-		opt.Dir = dirs[0].Text
+	opt := shell.Options{Home: u.place.Home, Workspace: u.place.Workspace}
+	if len(a.Dirs) == 1 && a.Dirs[0].Known() {
+		opt.Dir = a.Dirs[0].Text
 	}
-	text := negations.ReplaceAllString(f.Source, "!$2")
-	again := shell.Analyze(text, opt)
-	if end := openDoc.FindStringSubmatch(again.Failed); end != nil {
-		again = shell.Analyze(text+"\n"+end[1]+"\n", opt)
+	for _, text := range textsOf(f, a) {
+		runs, ok := u.text(text, f.Failed, opt)
+		if !ok {
+			return nil, false
+		}
+		if runs != nil {
+			out = append(out, runs)
+		}
 	}
-	if again.Failed == "" {
-		return again, true
+	return out, true
+}
+
+// textsOf are the texts of which one could not be read: the line, or words of
+// the command that runs them (bash -c, eval).
+func textsOf(f *shell.Facts, a *shell.Action) []string {
+	if f.Failed != "" {
+		return []string{f.Source}
 	}
-	return before(text, errorLine(again.Failed), opt)
+	if a.Parent < 0 {
+		return nil
+	}
+	var out, all []string
+	for _, w := range f.Actions[a.Parent].Words {
+		if w.Known() && strings.ContainsAny(w.Text, " \t\n") {
+			out = append(out, w.Text)
+		}
+		all = append(all, w.Filled("_"))
+	}
+	if len(all) > 1 && all[0] == "eval" {
+		out = append(out, strings.Join(all[1:], " "))
+	}
+	return out
+}
+
+// analyze reads a text unless too much was read before.
+func (u *unread) analyze(text string, opt shell.Options) (f *shell.Facts, ok bool) {
+	if u.tried += max(len(text), perRead); u.tried > maxTried {
+		return nil, false
+	}
+	return shell.Analyze(text, opt), true
+}
+
+// text returns what runs of a text that cannot be read, nil if nothing is known
+// to. failed is why it cannot be, "" if that is not known.
+func (u *unread) text(text, failed string, opt shell.Options) (runs *shell.Facts, ok bool) {
+	if one := negations.ReplaceAllString(text, "!$2"); one != text || failed == "" {
+		runs, ok := u.analyze(one, opt)
+		if !ok || runs.Failed == "" {
+			return runs, ok
+		}
+		text, failed = one, runs.Failed
+	}
+	if end := openDoc.FindStringSubmatch(failed); end != nil {
+		if again, ok := u.analyze(text+"\n"+end[1]+"\n", opt); !ok || again.Failed == "" {
+			return again, ok
+		}
+	}
+	return u.before(text, errorLine(failed), opt)
 }
 
 // errorLine is the number of the line in which the parser found the error.
@@ -56,25 +112,58 @@ func errorLine(failed string) int {
 // before reads the lines before the first command with an error. As a rule that
 // is all before the line of the error; else the commands are read one after the
 // other, each of as many lines as it takes, as bash does.
-func before(text string, bad int, opt shell.Options) (runs *shell.Facts, ok bool) {
+func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Facts, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	for to := min(bad-1, len(lines)); to > max(0, bad-4); to-- {
-		if runs := shell.Analyze(strings.Join(lines[:to], ""), opt); runs.Failed == "" {
-			return runs, true
+		if runs, ok := u.analyze(strings.Join(lines[:to], ""), opt); !ok || runs.Failed == "" {
+			return runs, ok
 		}
 	}
 	whole := 0
-	for to, tried := 1, 0; to <= min(bad, len(lines)); to++ {
-		part := strings.Join(lines[whole:to], "")
-		if tried += max(len(part), perRead); tried > maxTried {
+	for to := 1; to <= min(bad, len(lines)); to++ {
+		part, ok := u.analyze(strings.Join(lines[whole:to], ""), opt)
+		switch {
+		case !ok:
 			return nil, false
-		}
-		if shell.Analyze(part, opt).Failed == "" {
+		case part.Failed == "":
 			whole = to
 		}
 	}
 	if whole == 0 {
 		return nil, true
 	}
-	return shell.Analyze(strings.Join(lines[:whole], ""), opt), true
+	return u.analyze(strings.Join(lines[:whole], ""), opt)
+}
+
+// finding is that of what runs of the action at index i although it could not be
+// read; the zero value is none.
+func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
+	if f.Failed != "" && spellsForkBomb(f.Source) {
+		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
+	}
+	parts, ok := u.runs(f, i)
+	if !ok {
+		return Finding{Class: Forbidden, Reason: "it cannot be read, and is too long to look at its lines one by one", Factors: alone(FactorDynamic)}
+	}
+	var all Finding
+	for _, runs := range parts {
+		for _, one := range AppendEach(nil, runs, p, u.place) {
+			all.join(one)
+		}
+	}
+	return all
+}
+
+// catastrophe returns why what runs of the action at index i is catastrophic.
+func (u *unread) catastrophe(f *shell.Facts, i int) string {
+	if f.Failed != "" && spellsForkBomb(f.Source) {
+		return forkBomb
+	}
+	parts, _ := u.runs(f, i)
+	for _, runs := range parts {
+		if reason, found := Catastrophic(runs, u.place); found {
+			return reason
+		}
+	}
+	return ""
 }

@@ -24,6 +24,16 @@ func TestUnreadableLinesRunInPart(t *testing.T) {
 		"! ! rm -rf / <<E\nx":                    true,
 		"rm -rf /\nif true; then\n:\n:\n:\n:\n)": true,
 		"rm -rf \\\n/\nls )":                     true,
+		"bash -c '! ! rm -rf /'":                 true,
+		"sudo sh -c 'rm -rf /\nls )'":            true,
+		"xargs bash -c 'rm -rf /\nls )'":         true,
+		"eval '! ! rm -rf /'":                    true,
+		"eval ! ! rm -rf /":                      true,
+		"bash -c \"bash -c '! ! rm -rf /'\"":     true,
+		"ls; bash -c 'ls\nrm -rf ~\n('":          true,
+		"bash -c 'ls )\nrm -rf /'":               false,
+		"bash -c 'ls\nls )'":                     false,
+		"eval ls )":                              false,
 		"rm -rf /; ls )":                         false, // bash reads the whole line first
 		"ls 'oops\nrm -rf /":                     false,
 		"ls )\nrm -rf /":                         false,
@@ -67,6 +77,24 @@ func TestUnreadableForTooLong(t *testing.T) {
 	}
 	if _, found := Catastrophic(analyze(line), Place{}); found {
 		t.Error("nothing catastrophic is proven")
+	}
+	// The lines of one text and those of many texts count alike.
+	many := strings.Repeat("bash -c ':\n:\n:\n:\n:\n:\n:\nif :\n:\n:\n:\n:\n)'\n", 900)
+	if got := Facts(analyze(many), Default); got.Class != Forbidden {
+		t.Errorf("%v %s", got.Class, got.Reason)
+	}
+	for _, text := range []string{"! ! ls", "cat <<E\nx", "ls\nls )"} {
+		if runs, ok := (&unread{tried: maxTried}).text(text, analyze(text).Failed, shell.Options{}); ok || runs != nil {
+			t.Errorf("%q is read although too much was", text)
+		}
+	}
+}
+
+// An opaque action without a command that runs it has no text.
+func TestUnreadableWithoutParent(t *testing.T) {
+	f := shell.Facts{Actions: []shell.Action{{Kind: shell.Opaque, Parent: -1, Reason: "eval: " + unparsed}}}
+	if got := Facts(&f, Default); got.Class != Moderate {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -139,27 +139,6 @@ func Facts(f *shell.Facts, p Profile) Finding {
 // nothing is the reason of a line without actions.
 const nothing = "does nothing"
 
-// unread is the finding of a line that cannot be read, beside that of its one
-// opaque action: of what it spells, and of what a shell runs before it meets the
-// error. The zero value is none.
-func unread(f *shell.Facts, p Profile, place Place) Finding {
-	if spellsForkBomb(f.Source) {
-		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
-	}
-	runs, ok := partly(f, place)
-	switch {
-	case !ok:
-		return Finding{Class: Forbidden, Reason: "it cannot be read, and is too long to look at its lines one by one", Factors: alone(FactorDynamic)}
-	case runs == nil:
-		return Finding{}
-	}
-	var all Finding
-	for _, one := range AppendEach(nil, runs, p, place) {
-		all.join(one)
-	}
-	return all
-}
-
 // join takes the higher of two findings and the factors of both.
 func (f *Finding) join(g Finding) {
 	if g.Class > f.Class || f.Class == Safe && g.Class == Safe {
@@ -184,11 +163,14 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 	in := newRoom()
 	defer in.free()
 	from, fetches, l := len(out), false, newLine(f, place, in)
-	escaped := strings.Contains(f.Source, "$'")
+	escaped, parts := strings.Contains(f.Source, "$'"), unread{place: place}
 	out = slices.Grow(out, len(f.Actions))
 	for i := range f.Actions {
 		a := &f.Actions[i]
 		out = append(out, action(a, p, in))
+		if a.Kind == shell.Opaque {
+			out[from+i].join(parts.finding(f, i, p))
+		}
 		if a.Kind == shell.Write && place.outside(&a.Path) {
 			out[from+i].outside()
 		}
@@ -202,9 +184,6 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		if reason := l.catastrophe(i); reason != "" {
 			out[from+i].raise(Forbidden, reason, FactorCatastrophic)
 		}
-	}
-	if f.Failed != "" && len(out) > from {
-		out[from].join(unread(f, p, place))
 	}
 	for i := range f.Actions {
 		if fetches && readsProgram(&f.Actions[i]) {
