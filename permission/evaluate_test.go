@@ -97,6 +97,8 @@ func TestHeldByGuard(t *testing.T) {
 		row{"Bash: cd sub && agent-wrapper init --force", "ask guard held"},
 		row{"Bash: agent-wrapper resume --plan .", "ask guard held"},
 		row{"Bash: agent-wrapper hallucinations reset", "ask guard held"},
+		row{"Bash: agent-wrapper whitelist init --force --out .smartergpt/allowed-commands.json", "ask guard held"},
+		row{"Bash: agent-wrapper whitelist validate 'npm test'", "allow session-allow Bash"},
 		row{"Bash: agent-wrapper execute plan.json", "ask guard held"},
 		row{"Bash: agent-wrapper exec session clear --all", "ask guard held"},
 		row{"Bash: agent-wrapper exec --session x session clear", "ask guard held"},

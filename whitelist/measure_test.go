@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/golden"
 	"github.com/agent-wrapper/agent-wrapper/internal/madeup"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -242,3 +243,33 @@ func TestDetection(t *testing.T) {
 
 // reasons are those that a kind of wrong line always has.
 var reasons = map[string]Reason{"operator": ShellOperators, "denied": DangerousArgs}
+
+// TestCorpora: what of other corpora passes the seed's list: ways around rules,
+// and what agents ran. Read the diff when it changes.
+func TestCorpora(t *testing.T) {
+	l, seen := seedList(t), map[string]bool{}
+	for _, name := range []string{"bypass", "everyday", "peers"} {
+		readLines(t, "../testdata/cases/"+name+".jsonl", func(data []byte) error {
+			var row struct {
+				Command string
+				Input   struct{ Command string }
+			}
+			_ = json.Unmarshal(data, &row) // other rows have no command
+			for _, command := range []string{row.Command, row.Input.Command} {
+				seen[command] = l.result(command) == "allowed"
+			}
+			return nil
+		})
+	}
+	var passed []string
+	for command, ok := range seen {
+		if ok {
+			passed = append(passed, fmt.Sprintf("%q\n", command))
+		}
+	}
+	if len(seen) < 1000 {
+		t.Errorf("%d commands", len(seen))
+	}
+	slices.Sort(passed)
+	golden.Check(t, "testdata/passes.txt", strings.Join(passed, ""))
+}
