@@ -200,7 +200,12 @@ func commandsIn(n *yaml.Node, key string) []string {
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			texts = append(texts, commandsIn(n.Content[i+1], n.Content[i].Value)...)
+			name := n.Content[i].Value
+			// What a GitHub action is given is no shell text, nor what another shell
+			// or an interpreter runs.
+			if name != "with" && !(name == "run" && foreignShell(n)) {
+				texts = append(texts, commandsIn(n.Content[i+1], name)...)
+			}
 		}
 	default:
 		for _, c := range n.Content {
@@ -208,4 +213,14 @@ func commandsIn(n *yaml.Node, key string) []string {
 		}
 	}
 	return texts
+}
+
+// foreignShell reports whether a step names a shell that is not read here.
+func foreignShell(step *yaml.Node) bool {
+	for i := 0; i+1 < len(step.Content); i += 2 {
+		if name, _, _ := strings.Cut(step.Content[i+1].Value, " "); step.Content[i].Value == "shell" {
+			return !slices.Contains([]string{"bash", "sh", "zsh", "dash", "/bin/bash", "/bin/sh"}, name)
+		}
+	}
+	return false
 }

@@ -15,7 +15,8 @@ func TestLines(t *testing.T) {
 		name, data string
 		want       []string
 	}{
-		{".github/workflows/ci.yml", "on: push\njobs:\n  a:\n    steps:\n    - uses: x/y@v1\n      with: {script: \"echo hi\"}\n    - name: run me\n      run: npm ci\n    - run: |\n        npm test -- ${{ matrix.a }}\n        npm run lint\n", []string{"echo hi", "npm ci", "npm test -- ${EXPRESSION}\nnpm run lint\n"}},
+		{".github/workflows/ci.yml", "on: push\njobs:\n  a:\n    steps:\n    - uses: x/y@v1\n      with: {script: \"echo hi\"}\n    - name: run me\n      run: npm ci\n    - run: |\n        npm test -- ${{ matrix.a }}\n        npm run lint\n", []string{"npm ci", "npm test -- ${EXPRESSION}\nnpm run lint\n"}},
+		{"shells.yml", "a:\n- {shell: pwsh, run: Write-Host x}\n- {run: print(1), shell: python}\n- {shell: 'bash -e {0}', run: npm ci}\n- {run: ls, shell: sh}\n", []string{"npm ci", "ls"}},
 		{".gitlab-ci.yml", "x: &x\n  - make lint\na:\n  before_script: *x\n  script:\n    - make test\n    - [make build, make a]\n---\nb: {script: go vet}\n", []string{"make test", "make build", "make a", "go vet"}},
 		{"config.yaml", "jobs:\n  b:\n    steps:\n    - run: {name: x, command: go test}\n    - run: go vet\n", []string{"go test", "go vet"}},
 		{".travis.yml", "install: pip install tox\nscript:\n- tox\n", []string{"pip install tox", "tox"}},
