@@ -100,6 +100,8 @@ func TestHeldByGuard(t *testing.T) {
 		row{"Bash: agent-wrapper whitelist init --force --out .smartergpt/allowed-commands.json", "ask guard held"},
 		row{"Bash: agent-wrapper whitelist validate 'npm test'", "allow session-allow Bash"},
 		row{"Bash: agent-wrapper execute plan.json", "ask guard held"},
+		row{"Bash: agent-wrapper whitelist init --force --from x", "ask guard held"},
+		row{"Write: sub/.smartergpt/allowed-commands.json", "ask guard held"},
 		row{"Bash: agent-wrapper exec session clear --all", "ask guard held"},
 		row{"Bash: agent-wrapper exec --session x session clear", "ask guard held"},
 		row{"Bash: agent-wrapper exec -- agent-wrapper resume --plan .", "ask guard held"},

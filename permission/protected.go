@@ -47,7 +47,7 @@ var systemPaths = []string{
 // started, and what this program is told of policies or keeps itself: a write to
 // them is held in every mode. (design section 8)
 var settingsPaths = []string{
-	".local/state/agent-wrapper", ".config/agent-wrapper/agent-wrapper.toml",
+	".local/state/agent-wrapper", ".config/agent-wrapper/agent-wrapper.toml", ".smartergpt/allowed-commands.json",
 	".claude/settings.json", ".claude/settings.local.json", ".claude/managed-settings.json", ".claude.json",
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
 }
