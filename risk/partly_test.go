@@ -75,6 +75,9 @@ func TestUnreadableForTooLong(t *testing.T) {
 	if got := Facts(analyze(line), Default); got.Class != Forbidden {
 		t.Errorf("%+v", got)
 	}
+	if got := Facts(analyze(strings.Repeat("ls\n", 5000)+"ls )"), Default); got.Class != Moderate {
+		t.Errorf("all before the error is one reading: %+v", got)
+	}
 	if _, found := Catastrophic(analyze(line), Place{}); found {
 		t.Error("nothing catastrophic is proven")
 	}

@@ -232,7 +232,7 @@ func cmdWords(words []string) []string {
 		return words[1:]
 	}
 	out := append([]string{first}, words[1:]...)
-	at := strings.IndexFunc(first, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' })
+	at := strings.IndexAny(first, `/\.:+[],;=`)
 	if at <= 0 {
 		return out
 	}

@@ -123,6 +123,19 @@ func TestWindowsFactors(t *testing.T) {
 	}
 }
 
+// What stands in a block or in parentheses is a component as well.
+func TestWindowsBlocksAreSeen(t *testing.T) {
+	for line, sh := range map[string]WindowsShell{
+		"if ($x) { copy-item a b }": PowerShell, "ls | % {copy-item a b}": PowerShell, "(copy-item a b)": PowerShell, "if exist x (copy-item a b)": Cmd,
+		`cmd /c "dir & copy-item a b"`: Cmd,
+	} {
+		got := Windows(line, sh)
+		if !slices.ContainsFunc(got.Components, func(c Component) bool { return c.Command == "copy-item" && slices.Equal(c.Args, []string{"a", "b"}) }) {
+			t.Errorf("%q: %+v", line, got.Components)
+		}
+	}
+}
+
 // Quoted for another shell the line may be too long for it.
 func TestWindowsLongLines(t *testing.T) {
 	line := "nosuch" + strings.Repeat(" a", 30000)
