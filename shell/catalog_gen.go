@@ -7207,7 +7207,7 @@ var options23 = []Option{
 }
 
 var subs24 = []Program{
-	{Name: "init", Path: names{"whitelist", "init"}, Options: options22, Workdir: true, Home: ".config/agent-wrapper/agent-wrapper.toml"},
+	{Name: "init", Path: names{"whitelist", "init"}, Options: options22, Workdir: true, Home: ".smartergpt/allowed-commands.json"},
 	{Name: "schema", Path: names{"whitelist", "schema"}, Options: options10, Workdir: true},
 	{Name: "validate", Path: names{"whitelist", "validate"}, Options: options23, Workdir: true},
 }
