@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 // TestReport: an error shows no more than its text, whatever file name is in it.
@@ -14,5 +16,57 @@ func TestReport(t *testing.T) {
 	_, err := os.Open(filepath.Join(t.TempDir(), "a\x1b[2J\u202e\r"))
 	if a.report(err); strings.ContainsAny(errs.String(), "\x1b\u202e\r") || !strings.Contains(errs.String(), "<U+001B>[2J<U+202E>") {
 		t.Errorf("%q", errs.String())
+	}
+}
+
+// TestShownText: no command shows a text as it came that a terminal would obey.
+func TestShownText(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	const odd = "x\x1b[2J\u202e\r"
+	ws := filepath.Join(t.TempDir(), "ws"+odd)
+	if err := os.Mkdir(ws, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(ws, "list"+odd+".json")
+	for _, args := range [][]string{
+		{"whitelist", "init", "--cwd", ws, "--default", "--print"},
+		{"whitelist", "validate", "--cwd", ws, "npm run " + odd},
+		{"whitelist", "validate", "--cwd", ws, list},
+		{"whitelist", "validate", "--cwd", ws},
+		{"hallucinations", "list"},
+		{"hallucinations", "reset", "--plan", odd, "--yes"},
+		{"resume", "--plan", odd},
+		{"classify", "npm run " + odd},
+		{"check", "Bash", `{"command":"npm run \u001b[2J\u202e"}`, "--cwd", ws, "--output", "text"},
+		{"explain", "Bash", `{"command":"npm run \u001b[2J\u202e"}`, "--cwd", ws},
+		{"policy", "show", "--cwd", ws},
+		{"policy", "validate", list},
+		{"policy", "lint", list},
+		{"trust", list},
+		{"untrust", list},
+		{"init", "--yes", "--cwd", ws},
+		{"audit", "verify", list},
+		{"audit", "search", list},
+		{"exec", "history"},
+		{"security", "validate-commands", "--plan", list},
+		{"execute", list},
+		{odd},
+		{"check", odd, "{}"},
+		{"check", "Bash", odd},
+		{"run", "--" + odd},
+	} {
+		if args[len(args)-1] == list {
+			if err := os.WriteFile(list, whitelist.Default, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		a := &app{in: strings.NewReader(""), out: &out, err: &out}
+		a.run(t.Context(), args)
+		if strings.ContainsAny(out.String(), "\x1b\u202e\r") {
+			t.Errorf("%q shows %q", args, out.String())
+		}
+		os.Remove(list)
 	}
 }
