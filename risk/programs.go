@@ -94,7 +94,10 @@ var defaults = []program{
 		{class: Moderate, reason: mutating},
 	}},
 	{"blkdiscard", formats},
-	{"blkid", reads},
+	{"blkid", []row{
+		{with: "-c|--cache-file|-w|-g|--garbage-collect", class: Moderate, reason: mutating}, // of its cache
+		{class: Safe, reason: readOnly},
+	}},
 	{"bootctl", []row{
 		{subs: "status list is-installed systemd-efi-options", class: Safe, reason: readOnly},
 		{with: "+0", class: Safe, reason: readOnly},
@@ -120,7 +123,6 @@ var defaults = []program{
 	{"builtin", wraps},
 	{"bun", nodeTools},
 	{"bundle", []row{
-		{subs: "list show info outdated check", class: Safe, reason: readOnly},
 		{subs: "install update add", class: Moderate, reason: installs},
 		{class: Moderate, reason: runsCode},
 	}},
@@ -143,7 +145,8 @@ var defaults = []program{
 	}},
 	{"cal", reads},
 	{"cargo", []row{
-		{subs: "tree metadata search version locate-project read-manifest pkgid help", class: Safe, reason: readOnly},
+		// tree and metadata start the rustc that the project's .cargo/config.toml names.
+		{subs: "search version locate-project read-manifest pkgid help", class: Safe, reason: readOnly},
 		{subs: "install add", class: Moderate, reason: installs},
 		{subs: "publish yank owner", class: High, reason: publishes},
 		{subs: "clean remove update", class: Moderate, reason: mutating},
@@ -193,7 +196,6 @@ var defaults = []program{
 	{"compgen", shellOnly},
 	{"complete", shellOnly},
 	{"composer", []row{
-		{subs: "show info search outdated licenses", class: Safe, reason: readOnly},
 		{subs: "install require update", class: Moderate, reason: installs},
 		{class: Moderate, reason: runsCode},
 	}},
@@ -284,7 +286,10 @@ var defaults = []program{
 	{"df", reads},
 	{"diff", reads},
 	{"diff3", reads},
-	{"dig", reads},
+	{"dig", []row{
+		{with: "-f", class: Moderate, reason: sends}, // the lines of a file, as names
+		{class: Safe, reason: readOnly},
+	}},
 	{"dir", reads},
 	{"dirname", reads},
 	{"dirs", shellOnly},
@@ -441,6 +446,8 @@ var defaults = []program{
 	{"getfacl", reads},
 	{"getopts", shellOnly},
 	{"gh", []row{
+		{subs: "pr/* issue/* repo/view release/view", with: "-w|--web", class: Moderate, reason: "opens a browser"},
+		{subs: "*/list */view */status */checks */diff search/*", with: "--web", class: Moderate, reason: "opens a browser"},
 		{subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list " +
 			"run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list " +
 			"gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view",
@@ -455,6 +462,7 @@ var defaults = []program{
 		{class: Moderate, reason: sends},
 	}},
 	{"git", []row{
+		{subs: "fsck", with: "--lost-found", class: Moderate, reason: mutating},
 		{subs: "status log diff show rev-parse blame annotate shortlog describe cat-file ls-files ls-tree " +
 			"for-each-ref rev-list name-rev grep count-objects var version help whatchanged show-ref show-branch " +
 			"merge-base diff-tree diff-files diff-index range-diff cherry check-ignore check-attr check-ref-format " +
@@ -511,6 +519,7 @@ var defaults = []program{
 		{class: Moderate, reason: sends},
 	}},
 	{"go", []row{
+		{subs: "list", with: "-export|-compiled|-mod", class: Moderate, reason: runsCode},
 		{subs: "version list doc help", class: Safe, reason: readOnly},
 		{subs: "env", with: "-w|-u", class: Moderate, reason: mutating},
 		{subs: "env", class: Safe, reason: readOnly},
@@ -667,7 +676,10 @@ var defaults = []program{
 	}},
 	{"kustomize", runs},
 	{"last", reads},
-	{"lastlog", reads},
+	{"lastlog", []row{
+		{with: "-C|--clear|-S|--set", class: High, reason: mutating},
+		{class: Safe, reason: readOnly},
+	}},
 	{"launchctl", []row{
 		{subs: "list print blame hostinfo dumpstate help version print-disabled print-cache", class: Safe, reason: readOnly},
 		{subs: "reboot", class: Forbidden, reason: power},
@@ -718,7 +730,10 @@ var defaults = []program{
 	{"lscpu", reads},
 	{"lsd", reads},
 	{"lsfd", reads},
-	{"lshw", reads},
+	{"lshw", []row{
+		{with: "-dump", class: Moderate, reason: mutating},
+		{class: Safe, reason: readOnly},
+	}},
 	{"lsipc", reads},
 	{"lslocks", reads},
 	{"lsmem", reads},
@@ -908,8 +923,11 @@ var defaults = []program{
 	}},
 	{"parallel", runs},
 	{"parted", []row{
-		{with: "-l|--list", class: Safe, reason: readOnly},
+		// Several commands may stand behind the device, one behind the other.
+		{subs: "*/print", with: "+1", class: Forbidden, reason: disks},
 		{subs: "*/print", class: Safe, reason: readOnly},
+		{with: "+1", class: Forbidden, reason: disks},
+		{with: "-l|--list", class: Safe, reason: readOnly},
 		{class: Forbidden, reason: disks},
 	}},
 	{"passwd", onUsers},
@@ -959,7 +977,7 @@ var defaults = []program{
 		{class: Safe, reason: readOnly, free: "-p -lint -type -help -s -h"},
 	}},
 	{"pmap", reads},
-	{"pnpm", nodeTools},
+	{"pnpm", projectTools},
 	{"podman", containers},
 	{"podman-compose", composes},
 	{"poetry", []row{
@@ -1014,7 +1032,7 @@ var defaults = []program{
 		{class: Moderate, reason: mutating},
 	}},
 	{"pvenode", controls},
-	{"pveperf", reads},
+	{"pveperf", changes},
 	{"pvereport", reads},
 	{"pvesh", []row{
 		{subs: "get status ls usage help", class: Safe, reason: readOnly},
@@ -1141,8 +1159,9 @@ var defaults = []program{
 	}},
 	{"seq", reads},
 	{"service", []row{
-		{with: "--status-all", class: Safe, reason: readOnly},
 		{subs: "*/status", class: Safe, reason: readOnly},
+		{with: "+1", class: Moderate, reason: services},
+		{with: "--status-all", class: Safe, reason: readOnly},
 		{class: Moderate, reason: services},
 	}},
 	{"set", shellOnly},
@@ -1448,7 +1467,7 @@ var defaults = []program{
 		{class: Safe, reason: readOnly},
 	}},
 	{"yamllint", reads},
-	{"yarn", nodeTools},
+	{"yarn", projectTools},
 	{"yq", []row{
 		{with: "-i|--inplace|-s|--split-exp|--in-place", class: Moderate, reason: mutating},
 		{class: Safe, reason: readOnly},

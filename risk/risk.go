@@ -309,7 +309,7 @@ func (f *Finding) substitution(a *shell.Action) {
 // tabled is the finding of a command that the tables know.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	u := in.read(a, name)
-	if u.asksForHelp(p) {
+	if u.asksForHelp(p) && !obeysProject(name) {
 		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
 	}
 	r := p.find(&u)
@@ -321,6 +321,17 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 		u.prove(&f, r, a)
 	}
 	return f
+}
+
+// obeysProject reports whether a program runs code that the project names before
+// it looks at its words, so that not even --version is harmless: yarnPath in
+// .yarnrc.yml, .pnpmfile.cjs, the Gemfile, plugins of composer, .mvn/jvm.config.
+func obeysProject(name string) bool {
+	switch name {
+	case "bundle", "composer", "mvn", "pnpm", "yarn":
+		return true
+	}
+	return false
 }
 
 // prove lifts a safe command of which something is not known.

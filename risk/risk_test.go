@@ -70,6 +70,30 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// What looks like a plain look, and changes, sends or runs something.
+func TestNotOnlyReading(t *testing.T) {
+	for class, lines := range map[Class][]string{
+		Moderate: {
+			"blkid -w x", "blkid -c x", "lshw -dump x", "pveperf /x", "dig -f names", "service x restart --status-all", "service --status-all x restart",
+			"git fsck --lost-found", "go list -export ./...", "go list -compiled ./...", "go list -mod=mod ./...", "cargo tree", "cargo metadata --no-deps",
+			"bundle list", "bundle --version", "composer show", "composer --version", "yarn why x", "yarn --version", "pnpm why x", "pnpm --help", "mvn --version",
+			"gh pr view --web", "gh pr view -w 7", "gh repo view x --web", "gh run list --web", "kubectl get secret x -o yaml", "kubectl get secrets -o=json", "kubectl get secret/x -o json",
+		},
+		High:      {"lastlog -C -u x", "lastlog --clear"},
+		Forbidden: {"parted /dev/sda print rm 1", "parted -s /dev/sda print mklabel gpt", "parted -l /dev/sda mklabel gpt", "parted /dev/sda"},
+		Safe: {
+			"blkid", "lshw", "dig x", "service x status", "service --status-all", "git fsck", "go list ./...", "cargo --version", "npm ls", "npm --version",
+			"gh pr view 7", "gh run list -w ci", "kubectl get secret", "kubectl get secrets -n x", "kubectl get pods -o yaml", "lastlog -u x", "parted -l", "parted /dev/sda print",
+		},
+	} {
+		for _, line := range lines {
+			if got := Facts(analyze(line), Default); got.Class != class {
+				t.Errorf("%q: %+v, want %v", line, got, class)
+			}
+		}
+	}
+}
+
 func TestTerminalClasses(t *testing.T) {
 	for line, want := range map[string]Class{
 		"reboot": High, "shutdown now": High, "init 6": High, "systemctl status x": High, "systemctl reboot": High,

@@ -97,6 +97,7 @@ var (
 	}
 
 	kubernetes = []row{
+		{subs: "get/secret*", with: "-o|--output", class: Moderate, reason: secret},
 		{subs: "get describe logs explain api-resources api-versions cluster-info top version " +
 			"options events diff wait auth/can-i auth/whoami config/view config/get-contexts " +
 			"config/get-clusters config/get-users config/current-context rollout/status " +
@@ -170,6 +171,15 @@ var (
 		{subs: "audit", with: "+1", class: Moderate, reason: mutating},
 		{subs: "audit", class: Safe, reason: readOnly},
 		{subs: "run run-script test t tst start stop restart exec x dlx create init", class: Moderate, reason: runsCode},
+		{class: Moderate, reason: runsCode},
+	}
+
+	// projectTools run code of the project whatever they are told: yarnPath of
+	// .yarnrc.yml, .pnpmfile.cjs.
+	projectTools = []row{
+		{subs: "publish unpublish deprecate dist-tag owner access token npm/publish", class: High, reason: publishes},
+		{subs: "install i add ci update up upgrade import link dedupe", class: Moderate, reason: installs},
+		{subs: "uninstall un rm r remove prune", class: Moderate, reason: removesPkg},
 		{class: Moderate, reason: runsCode},
 	}
 )
