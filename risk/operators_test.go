@@ -145,7 +145,20 @@ journalctl --rotate
 apt-mark hold x
 apt-key add x
 apt update
-apt install x --dry-run
+git commit -n
+git add x
+git rm -n -f x
+nginx -t
+nginx -s stop
+logrotate -f x
+chronyc makestep
+patch -p1
+netplan apply
+pytest
+make -n
+npm publish --dry-run
+helm install x y --dry-run
+docker service rm x
 dpkg-deb -x a b
 dpkg -i x
 flatpak run x
@@ -453,6 +466,19 @@ busctl list
 apt list --installed
 apt-cache policy x
 apt-mark showhold
+apt-get install -s x
+apt-get -s upgrade
+apt install x --dry-run
+apt-get --simulate remove x
+git add -n .
+git add --dry-run .
+git commit --dry-run
+git rm -n x
+patch --dry-run -p1
+nginx -V
+chronyc tracking
+logrotate -d x
+docker service ls
 dpkg -l
 dnf list installed
 rpm -qa

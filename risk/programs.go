@@ -109,6 +109,7 @@ var defaults = []program{
 		{subs: "rm", class: High, reason: destructive},
 		{class: Moderate, reason: runsCode},
 	}},
+	{"break", shellOnly},
 	{"brew", []row{
 		{subs: "list ls info search home deps uses outdated config doctor leaves desc cat", class: Safe, reason: readOnly},
 		{subs: "install reinstall upgrade tap", class: Moderate, reason: installs},
@@ -168,6 +169,10 @@ var defaults = []program{
 	{"chmod", changes},
 	{"chown", changes},
 	{"chpasswd", onUsers},
+	{"chronyc", []row{
+		{subs: "tracking sources sourcestats activity ntpdata selectdata serverstats", class: Safe, reason: readOnly, free: "-n -v"},
+		{class: High, reason: mutating},
+	}},
 	{"chroot", asRoot},
 	{"chrt", wraps},
 	{"chsh", onUsers},
@@ -210,6 +215,7 @@ var defaults = []program{
 		{subs: "kv/delete leave force-leave", class: High, reason: destructive},
 		{class: Moderate, reason: mutating},
 	}},
+	{"continue", shellOnly},
 	{"coredumpctl", []row{
 		{subs: "list info", class: Safe, reason: readOnly},
 		{with: "+0", class: Safe, reason: readOnly},
@@ -338,6 +344,7 @@ var defaults = []program{
 		{with: "-list|-read|-search", class: Safe, reason: readOnly, free: "-plist -raw -url -q"},
 		{class: High, reason: users},
 	}},
+	{"dstat", reads},
 	{"du", reads},
 	{"duckdb", []row{
 		{with: "!destroys", class: High, reason: dropsData},
@@ -374,6 +381,10 @@ var defaults = []program{
 	{"expr", reads},
 	{"eza", reads},
 	{"factor", reads},
+	{"fail2ban-client", []row{
+		{subs: "status ping version banned", class: Safe, reason: readOnly},
+		{class: High, reason: network},
+	}},
 	{"false", reads},
 	{"fc", changes},
 	{"fd", finders},
@@ -490,6 +501,9 @@ var defaults = []program{
 		{subs: "config", with: "+1", class: Safe, reason: readOnly},
 		{subs: "archive", with: "--remote", class: Moderate, reason: remote},
 		{subs: "archive rerere/status rerere/diff rerere/remaining", class: Safe, reason: readOnly},
+		{subs: "rm", with: "-f|--force", class: High, reason: discards},
+		{subs: "add rm mv", with: "-n|--dry-run", class: Safe, reason: readOnly},
+		{subs: "commit", with: "--dry-run", class: Safe, reason: readOnly},
 		{subs: "hash-object", with: "-w", class: Moderate, reason: mutating},
 		{subs: "hash-object", class: Safe, reason: readOnly},
 		{subs: "apply", with: "--check|--stat|--numstat|--summary", class: Safe, reason: readOnly},
@@ -502,7 +516,6 @@ var defaults = []program{
 		{subs: "restore", with: "-S|--staged -W|--worktree", class: High, reason: discards},
 		{subs: "restore", with: "-S|--staged", class: Moderate, reason: mutating},
 		{subs: "restore", class: High, reason: discards},
-		{subs: "rm", with: "-f|--force", class: High, reason: discards},
 		{subs: "worktree/remove", with: "-f|--force", class: High, reason: discards},
 		{subs: "stash/drop stash/clear", class: High, reason: discards},
 		{subs: "gc", with: "--prune", class: High, reason: history},
@@ -719,6 +732,10 @@ var defaults = []program{
 		{class: Safe, reason: readOnly},
 	}},
 	{"logname", reads},
+	{"logrotate", []row{
+		{with: "-d|--debug|--version", class: Safe, reason: readOnly, free: "-v --verbose"},
+		{class: High, reason: destructive},
+	}},
 	{"look", reads},
 	{"losetup", []row{
 		{with: "-l|--list|-a|--all", class: Safe, reason: readOnly},
@@ -741,6 +758,7 @@ var defaults = []program{
 	{"lsns", reads},
 	{"lsof", reads},
 	{"lspci", reads},
+	{"lsscsi", reads},
 	{"lsusb", reads},
 	{"lua", runs},
 	{"lvcreate", onDisks},
@@ -836,6 +854,11 @@ var defaults = []program{
 	}},
 	{"mountpoint", reads},
 	{"mpstat", reads},
+	{"multipath", []row{
+		{with: "-f|-F|-r|-w|-W", class: High, reason: disks},
+		{with: "-l|-ll|-v", class: Safe, reason: readOnly},
+		{class: High, reason: disks},
+	}},
 	{"mv", changes},
 	{"mvn", runs},
 	{"mysql", []row{
@@ -855,10 +878,15 @@ var defaults = []program{
 		{class: High, reason: destructive},
 	}},
 	{"mysqlshow", reads},
+	{"named-checkconf", reads},
 	{"nc", goesOut},
 	{"ncat", goesOut},
 	{"nerdctl", containers},
 	{"netcat", goesOut},
+	{"netplan", []row{
+		{subs: "get status info help", class: Safe, reason: readOnly},
+		{class: High, reason: network},
+	}},
 	{"netstat", reads},
 	{"networkctl", controls},
 	{"networksetup", []row{
@@ -871,9 +899,15 @@ var defaults = []program{
 		{subs: "list", class: Safe, reason: readOnly},
 		{class: High, reason: network},
 	}},
+	{"nginx", []row{
+		{with: "-v|-V|-h|-?", class: Safe, reason: readOnly},
+		{with: "-t|-T", class: Moderate, reason: runsCode},
+		{class: High, reason: services},
+	}},
 	{"nice", wraps},
 	{"ninja", runs},
 	{"nl", reads},
+	{"nload", reads},
 	{"nm", reads},
 	{"nmap", goesOut},
 	{"nmcli", []row{
@@ -892,6 +926,10 @@ var defaults = []program{
 	{"npx", runs},
 	{"nsenter", asRoot},
 	{"nslookup", reads},
+	{"ntpq", []row{
+		{with: "-p|--peers", class: Safe, reason: readOnly, free: "-n -c"},
+		{class: Moderate, reason: mutating},
+	}},
 	{"numastat", reads},
 	{"nvidia-smi", []row{
 		{with: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", class: Safe, reason: readOnly,
@@ -932,12 +970,16 @@ var defaults = []program{
 	}},
 	{"passwd", onUsers},
 	{"paste", reads},
-	{"patch", changes},
+	{"patch", []row{
+		{with: "--dry-run", class: Safe, reason: readOnly, free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
+		{class: Moderate, reason: mutating},
+	}},
 	{"pathchk", reads},
 	{"pct", guests},
 	{"pctrestore", []row{
 		{class: High, reason: destructive},
 	}},
+	{"pdfinfo", reads},
 	{"perl", runs},
 	{"pg_basebackup", []row{
 		{class: Moderate, reason: mutating},
@@ -1418,7 +1460,10 @@ var defaults = []program{
 		{subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", class: High, reason: destructive},
 		{class: Moderate, reason: mutating},
 	}},
-	{"visudo", onUsers},
+	{"visudo", []row{
+		{with: "-c|--check", class: Safe, reason: readOnly, free: "-q -s -f"},
+		{class: High, reason: users},
+	}},
 	{"vm_stat", reads},
 	{"vmstat", reads},
 	{"vzdump", []row{

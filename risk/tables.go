@@ -111,7 +111,8 @@ var (
 			"container/ls container/list container/ps container/inspect container/logs container/top " +
 			"container/stats container/port container/diff image/ls image/list image/inspect " +
 			"image/history network/ls network/inspect volume/ls volume/inspect system/df system/info " +
-			"context/ls context/show context/inspect buildx/ls buildx/inspect buildx/du " +
+			"context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps " +
+			"node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du " +
 			"manifest/inspect compose/ps compose/logs compose/config compose/ls compose/images " +
 			"compose/top compose/version compose/port", class: Safe, reason: readOnly},
 		{subs: "run create exec container/run container/exec", with: "--privileged", class: High, reason: daemonRoot},
@@ -144,6 +145,8 @@ var (
 
 	aptGets = []row{
 		{subs: "list show search policy depends rdepends showsrc changelog", class: Safe, reason: readOnly},
+		{subs: "install reinstall remove purge autoremove autopurge upgrade full-upgrade dist-upgrade build-dep",
+			with: "-s|--simulate|--just-print|--dry-run|--recon|--no-act", class: Safe, reason: readOnly},
 		{subs: "install reinstall build-dep", class: High, reason: installs},
 		{subs: "remove purge autoremove autopurge", class: High, reason: removesPkg},
 		{subs: "upgrade full-upgrade dist-upgrade", class: High, reason: installs},
