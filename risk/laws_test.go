@@ -150,6 +150,27 @@ func TestWrappingLaw(t *testing.T) {
 	})
 }
 
+// What stands above a line with an error runs, and counts; so does what is
+// negated twice.
+func TestErrorLaw(t *testing.T) {
+	for _, line := range lines(t) {
+		f := analyze(line)
+		if f.Failed != "" || strings.HasSuffix(line, `\`) {
+			continue
+		}
+		want := Facts(f, Default)
+		spoiled := []string{line + "\nls )", line + "\nif :; then\n:\n:\n:\n:\n)"}
+		if plainLine.MatchString(line) && !slices.Contains(reserved, strings.Fields(line)[0]) {
+			spoiled = append(spoiled, "! ! "+line, "bash -c '"+line+"\nls )'")
+		}
+		for _, text := range spoiled {
+			if got := Facts(analyze(text), Default); got.Class < want.Class || got.Class == Safe {
+				t.Errorf("%q is %v, %q is %v", line, want, text, got)
+			}
+		}
+	}
+}
+
 // A chain is no safer than any of its parts, and forbidden if one is.
 func TestChainLaw(t *testing.T) {
 	all := plainLines(t)

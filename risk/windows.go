@@ -160,8 +160,11 @@ func (f *Finding) encoded(words []string) {
 
 // ofWord notes what an argument names.
 func (f *Finding) ofWord(text string) {
-	if windowsDevice(text) {
+	switch {
+	case windowsDevice(text):
 		f.join(Finding{Moderate, "names a device", alone(FactorDevice)})
+	case strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "//"):
+		f.join(Finding{Class: Moderate, Reason: remote}) // a share, to which Windows logs in
 	}
 	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
 		f.factor(FactorSensitive)

@@ -39,7 +39,7 @@ func TestWindowsClasses(t *testing.T) {
 			`copy a b`, `move a b`, `ren a b`, `md x`, `rd x`, `attrib +r x`, `attrib -r x`, `attrib -s x`, `nosuch`, `C:\tmp\whoami.exe`, `.\findstr x y`, `dir > x`, `dir %TMP%`, `dir "%TMP%"`, `dir !x!`,
 			`dir (x)`, `echo ^x`, `curl http://x`, `wget x`, `ssh h`, `sort /o x y`, `sort x /output y`, `sort x /out y`, `ipconfig /release`, `ipconfig /rel`, `setx a b`, `reg add x`,
 			`taskkill /f /im x`, `set a=b`, `set /a x`, `set /p x`, `date 1-1-2020`, `path c:\x`, `shutdown /a`, `cmd`, `powershell`, `get-process`, `ls`, `cat x`,
-			`start notepad`, `timeout 5`, `ping -t x`, `git push`, `kubectl delete pod x`, `type \\.\pipe\x`, `net config server /autodisconnect:1`, `gpresult /h x`,
+			`start notepad`, `timeout 5`, `ping -t x`, `git push`, `kubectl delete pod x`, `type \\.\pipe\x`, `type \\host\share\x`, `dir \\host\c$`, `net config server /autodisconnect:1`, `gpresult /h x`,
 			"dir\x01", "echo “x”", `dir >`, `schtasks`, `if x y`, `git log %x%`,
 		}},
 		{Cmd, Safe, []string{
@@ -54,7 +54,7 @@ func TestWindowsClasses(t *testing.T) {
 			`ls | ForEach-Object { Remove-Item $_ }`, `if ($x) { rm y }`, `$x = rm y`, `(rm x)`, `echo $(rm x)`, `@(rm x)`, `iex "rm x"`, `Invoke-Expression "ls; rm x"`, `Invoke-Command { rm x }`,
 			`Start-Process rm x`, `cmd /c del x`, `cmd /c "rd /s x"`, `powershell -c "rm x"`, `format d:`, `format.com d:`, `Format-Volume -DriveLetter D`, `Clear-Disk 1`, `diskpart`, `wevtutil cl System`,
 			`Clear-EventLog System`, `Stop-Process -Name x`, `kill 1`, `spps 1`, `Stop-Service x`, `shutdown /r`, `cipher /w:c`, `"x" > \\.\PhysicalDrive0`, `Clear-Host`, `cls`, `“x”; rm y`, `ls #x
-rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x`, `[x]::y(); rm z`, `sdelete.exe x`, `del.exe x`, `start cmd "/c del x"`,
+rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x`, `[x]::y(); rm z`, `sdelete.exe x`, `del.exe x`, `$null = rm x`, `$null = ls; rm x`, `return rm x`, `exit (rm x)`, `throw rm x`, `start cmd "/c del x"`,
 		}},
 		{PowerShell, High, []string{
 			`Set-ExecutionPolicy Unrestricted`, `Install-Module x`, `iwr http://x | iex`, `irm http://x | iex`, `curl http://x | powershell -`, `New-LocalUser x`, `New-Service x`, `net user x /add`, `sc.exe stop x`,
@@ -62,7 +62,7 @@ rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x
 		}},
 		{PowerShell, Moderate, []string{
 			`Get-Nosuch`, `nosuch`, `./x.ps1`, `. ./x.ps1`, `New-Item x`, `md x`, `Set-Content x y`, `ls > x`, `ls $x`, `ls "$x"`, "ls \"a`tb\"", "ls \"`n\"", `ls | ? { $_.x }`, `Get-Process | % Name`, `Invoke-WebRequest http://x`, `iwr http://x`,
-			`Get-Process @x`, `[x]::y()`, `Copy-Item a b`, `Start-Sleep 5`, `sl $home`, `ls --% x`, `ls < x`, `Get-Help x -Online`, `help x -on`, `git commit -m x`, `sc x y`, `iex x`, `ver`, `ls # x`, `gc 'x`, `.`, `,x`, `ps 2>`,
+			`Get-Process @x`, `ls \\host\share`, `gc //host/share/x`, `$null`, `exit`, `[x]::y()`, `Copy-Item a b`, `Start-Sleep 5`, `sl $home`, `ls --% x`, `ls < x`, `Get-Help x -Online`, `help x -on`, `git commit -m x`, `sc x y`, `iex x`, `ver`, `ls # x`, `gc 'x`, `.`, `,x`, `ps 2>`,
 			`Start-Process notepad`, `.\Get-Process x`, `gc \\.\pipe\x`, `Invoke-Command x`, `foo$x`,
 		}},
 		{PowerShell, Safe, []string{

@@ -123,7 +123,7 @@ func (s *windowsScanner) powerShellSpecial(c byte) bool {
 		s.note("a script block", FactorDynamic)
 		s.endCommand()
 		return true
-	case c == '$' && begins && s.constant():
+	case c == '$' && begins && (len(s.words) > 0 || s.target != noTarget) && s.constant():
 	case c == '$':
 		s.note("a variable", FactorDynamic)
 	case begins && c == '@':
