@@ -148,6 +148,7 @@ func (e *effector) part(words []Word, from int) {
 // aws: the value of any parameter that begins with file:// or fileb:// is the
 // content of that file (AWS CLI user guide, "Load a parameter from a file").
 func (e *effector) aws() {
+	e.awsOutput()
 	for _, t := range e.words[1:] {
 		for _, piece := range pieces(t, ',') {
 			for _, scheme := range []string{"file://", "fileb://"} {
@@ -158,6 +159,24 @@ func (e *effector) aws() {
 		}
 	}
 }
+
+// awsOutput: an operation whose answer is a stream writes it to the file that its
+// last word names (AWS CLI reference, "outfile").
+func (e *effector) awsOutput() {
+	last := len(e.words) - 1
+	if last > 2 && slices.ContainsFunc(e.words[1:last], func(w Word) bool { return awsStreams[w.Text] }) && !strings.HasPrefix(e.words[last].Text, "-") {
+		e.write(e.words[last], NeedCover, false, "output of aws")
+	}
+}
+
+// awsStreams are the operations whose answer is a stream, but for those that the
+// catalogue has.
+var awsStreams = set(
+	"synthesize-speech", "get-media", "get-clip", "get-media-for-fragment-list", "get-export", "get-sdk", "get-package-version-asset", "get-snapshot-block",
+	"get-raw-message-content", "post-content", "put-session", "recognize-utterance", "invoke-endpoint", "invoke-model", "get-map-tile", "get-map-sprites", "get-map-glyphs",
+	"get-map-style-descriptor", "get-latest-configuration", "get-configuration", "describe-input-device-thumbnail", "get-code-binding-source", "get-image-frame",
+	"get-image-set-metadata", "get-read-set", "get-reference", "get-object-torrent", "get-tile",
+)
 
 // azure: the value of any argument that begins with @ is the content of that
 // file (Azure CLI, "Use quotation marks").
