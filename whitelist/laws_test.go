@@ -103,10 +103,7 @@ func TestArgv(t *testing.T) {
 	}
 	l := parse(t, strings.Replace(strictTools, `"prog":{`, `"free":{"binary":"free","allow_positionals":true},"prog":{`, 1))
 	rapid.Check(t, func(t *rapid.T) {
-		var parts []string
-		for _, v := range rapid.SliceOfN(rapid.SampledFrom([]string{"CI=1", "NODE_ENV='a b'", `CI="x"y`, "CI="}), 0, 2).Draw(t, "vars") {
-			parts = append(parts, v)
-		}
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"CI=1", "NODE_ENV='a b'", `CI="x"y`, "CI="}), 0, 2).Draw(t, "vars")
 		parts = append(parts, "free")
 		for range rapid.IntRange(0, 4).Draw(t, "n") {
 			text := rapid.StringMatching(`[ab '"\\$*~{},;|&#!=-]{0,6}`).Draw(t, "text")

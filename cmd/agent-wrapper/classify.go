@@ -50,8 +50,8 @@ command in it. Tier 1 (safe) runs, tier 2 (moderate, high) needs approval, tier 
 (forbidden) does not run, where no rule says otherwise: classify decides nothing.
 
 It goes by the tables (agent-wrapper rules list) alone, so that a line has one
-class on every machine. With --policy, --cwd or --isolated the is put together as for check, and its profile, sensitive_paths and risk_overrides
-count.
+class on every machine. With --policy, --cwd or --isolated the policy is put
+together as for check, and its profile, sensitive_paths and risk_overrides count.
 
 classify --jsonl reads rows from standard input and writes an answer for each, in
 the same order. A row that cannot be read gets "error" and tier 3.
