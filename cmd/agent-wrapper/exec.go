@@ -306,9 +306,6 @@ func (j *job) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j.compiled.rehearses() {
-		j.say("%s", rehearsed(permission.Record{Use: j.use, Result: res}))
-	}
 	j.keepRules()
 	if res.Behavior != permission.Allow {
 		return &coded{codeDenied, fmt.Errorf("not run: %s", visible.Line(res.Reason))}

@@ -16,15 +16,54 @@ import (
 
 func (a *app) securityCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "security", Short: "Check the commands of a plan against the whitelist",
+		Use: "security", Short: "Hold the commands of a plan against the whitelist, and look at the whitelist itself",
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.validateCommand())
+	cmd.AddCommand(a.validateCommand(), a.securityLintCommand())
 	for _, sub := range cmd.Commands() {
 		sub.Args = usageArgs(sub.Args)
 	}
 	return cmd
+}
+
+func (a *app) securityLintCommand() *cobra.Command {
+	f, asJSON := &planFlags{}, false
+	cmd := &cobra.Command{
+		Use:   "lint",
+		Short: "What the whitelists let through that their readers may not expect",
+		Long: `lint looks at the whitelists that bind commands: programs that run whatever code
+they are given (node -e), scripts that the agent may edit (npm test), variables
+that make a program run another one, and settings that refuse nothing. It changes
+nothing, and what it finds is no error.`,
+		Example: "  agent-wrapper security lint --whitelist ci/allowed-commands.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, asJSON) },
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line: whitelist, text")
+	return cmd
+}
+
+func (a *app) lintWhitelists(f *planFlags, asJSON bool) error {
+	p, err := f.compilePlanned()
+	if err != nil {
+		return err
+	}
+	p.tellLists(a)
+	for i, list := range p.lists {
+		for _, text := range list.Warnings() {
+			if asJSON {
+				err = writeJSON(a.out, map[string]string{"whitelist": p.names[i], "text": text})
+			} else {
+				_, err = fmt.Fprintf(a.out, "%s: %s\n", visible.Line(p.names[i]), visible.Line(text))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (a *app) validateCommand() *cobra.Command {
