@@ -490,8 +490,6 @@ flatpak list
 brew list
 pip list
 npm ls
-poetry show
-uv pip list
 conda list
 git status --short
 git log --oneline -5

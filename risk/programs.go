@@ -1023,7 +1023,6 @@ var defaults = []program{
 	{"podman", containers},
 	{"podman-compose", composes},
 	{"poetry", []row{
-		{subs: "show check about search config/list version/show", class: Safe, reason: readOnly},
 		{subs: "install add update sync", class: Moderate, reason: installs},
 		{subs: "remove", class: Moderate, reason: removesPkg},
 		{subs: "publish", class: High, reason: publishes},
@@ -1426,7 +1425,8 @@ var defaults = []program{
 	{"usermod", onUsers},
 	{"users", reads},
 	{"uv", []row{
-		{subs: "help python/list python/find python/dir tool/list tool/dir pip/list pip/show pip/freeze pip/check cache/dir", class: Safe, reason: readOnly},
+		// pip list and its kind start the python of the project's .venv.
+		{subs: "help python/dir tool/list tool/dir cache/dir", class: Safe, reason: readOnly},
 		{with: "+0", class: Safe, reason: readOnly, free: "-h -V --help --version"},
 		{subs: "add sync lock pip/install pip/sync tool/install python/install", class: Moderate, reason: installs},
 		{subs: "remove pip/uninstall tool/uninstall python/uninstall", class: Moderate, reason: removesPkg},

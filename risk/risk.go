@@ -325,10 +325,11 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 
 // obeysProject reports whether a program runs code that the project names before
 // it looks at its words, so that not even --version is harmless: yarnPath in
-// .yarnrc.yml, .pnpmfile.cjs, the Gemfile, plugins of composer, .mvn/jvm.config.
+// .yarnrc.yml, .pnpmfile.cjs, the Gemfile, plugins of composer and in
+// .poetry/plugins, .mvn/jvm.config.
 func obeysProject(name string) bool {
 	switch name {
-	case "bundle", "composer", "mvn", "pnpm", "yarn":
+	case "bundle", "composer", "mvn", "pnpm", "poetry", "yarn":
 		return true
 	}
 	return false

@@ -77,6 +77,7 @@ func TestNotOnlyReading(t *testing.T) {
 			"blkid -w x", "blkid -c x", "lshw -dump x", "pveperf /x", "dig -f names", "service x restart --status-all", "service --status-all x restart",
 			"git fsck --lost-found", "go list -export ./...", "go list -compiled ./...", "go list -mod=mod ./...", "cargo tree", "cargo metadata --no-deps",
 			"bundle list", "bundle --version", "composer show", "composer --version", "yarn why x", "yarn --version", "pnpm why x", "pnpm --help", "mvn --version",
+			"poetry show", "poetry check", "poetry --version", "uv pip list", "uv python find",
 			"gh pr view --web", "gh pr view -w 7", "gh repo view x --web", "gh run list --web", "kubectl get secret x -o yaml", "kubectl get secrets -o=json", "kubectl get secret/x -o json",
 		},
 		High:      {"lastlog -C -u x", "lastlog --clear"},
