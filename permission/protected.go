@@ -32,6 +32,7 @@ var protectedPaths = []string{
 	// keys and what tools obey
 	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".pip", ".config/pip",
 	".pythonrc", ".pythonstartup", ".pdbrc", ".irbrc", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".m2/settings.xml",
+	".poetry", ".mvn",
 	".gradle/init.gradle", ".gradle/init.d", ".aws", ".kube", ".docker/config.json", ".terraformrc", ".curlrc", ".wgetrc",
 }
 
@@ -78,7 +79,7 @@ func (e *evaluation) protects(a *act) bool {
 	}
 	place, tree := e.policy.Place, a.wholeTree()
 	for _, form := range a.sub.Path.Forms() {
-		if named(form, protectedNames(), true) {
+		if named(form, protectedNames(), true) || makesRepository(form, place.Fold) {
 			return true
 		}
 		for _, name := range systemPaths {
@@ -91,6 +92,14 @@ func (e *evaluation) protects(a *act) bool {
 		}
 	}
 	return false
+}
+
+// makesRepository reports whether a write makes a repository of the directory
+// that it goes to: git obeys the file config beside a file HEAD, also without
+// .git (git(1), safe.bareRepository).
+func makesRepository(form shell.Word, fold bool) bool {
+	name := form.Text[strings.LastIndexByte(form.Text, '/')+1:]
+	return len(form.Holes) == 0 && (name == "HEAD" || fold && strings.EqualFold(name, "HEAD"))
 }
 
 // wholeTree reports whether a write changes everything below its path, as rm -r
