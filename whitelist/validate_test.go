@@ -1,13 +1,11 @@
 package whitelist
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/internal/corpus"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -42,35 +40,19 @@ func seedList(t testing.TB) *List {
 	return l
 }
 
-type seedRow struct {
-	ID, Command string
-	Expect      struct{ Result string }
-}
-
-func seedRows(t testing.TB) []seedRow {
+// seedRows are the cases about the whitelist.
+func seedRows(t testing.TB) []corpus.Seed {
 	t.Helper()
-	data, err := os.ReadFile("testdata/seeds.jsonl")
+	rows, err := corpus.ReadSeeds("../testdata/cases/seeds.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []seedRow
-	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
-		var row seedRow
-		if err := d.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return slices.DeleteFunc(rows, func(s corpus.Seed) bool { return s.System != "S2" })
 }
 
-// deviations are rows that come out otherwise, and why.
-var deviations = map[string]struct {
-	result, why string
-	meant       string // the row as it comes out as the seed says
-}{
-	"S2-C040": {"shell_operators", "not a line that a shell can read (the row leaves out the quotes)", `node -e "require('child_process').execSync('id')"`},
-}
+// meant are the rows that deviate (corpus.SeedDeviations) as they come out as
+// the seed says.
+var meant = map[string]string{"S2-C040": `node -e "require('child_process').execSync('id')"`}
 
 // TestSeedRows: every row of the seed comes out as it says.
 func TestSeedRows(t *testing.T) {
@@ -79,11 +61,11 @@ func TestSeedRows(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	for _, row := range rows {
-		if d, ok := deviations[row.ID]; ok {
-			if got := l.result(row.Command); got != d.result {
-				t.Errorf("%s %q: %s, want %s: %s", row.ID, row.Command, got, d.result, d.why)
+		if d, ok := corpus.SeedDeviations[row.ID]; ok {
+			if got := l.result(row.Command); got != d.Got {
+				t.Errorf("%s %q: %s, want %s: %s", row.ID, row.Command, got, d.Got, d.Why)
 			}
-			row.Command = d.meant
+			row.Command = meant[row.ID]
 		}
 		if got := l.result(row.Command); !slices.Contains(strings.Split(row.Expect.Result, "|"), got) {
 			t.Errorf("%s %q: %s, want %s: %v", row.ID, row.Command, got, row.Expect.Result, l.Validate(row.Command, analyze(row.Command)))

@@ -25,6 +25,7 @@ type Seed struct {
 		RememberPattern *string `json:"remember_pattern"`
 		RuleMatch       *bool   `json:"rule_match"`
 		RuleResult      string  `json:"rule_result"`
+		Result          string  `json:"result"` // of a whitelist; several with | between
 	} `json:"expect"`
 	Input struct {
 		Role    string   `json:"agent_role"`
@@ -78,6 +79,8 @@ func (s *Seed) Asks() string {
 // Wants is what a case expects, in words.
 func (s *Seed) Wants() string {
 	switch {
+	case s.Asks() == "whitelist":
+		return s.Expect.Result
 	case s.Asks() == "ladder":
 		return "to keep `" + *s.Expect.RememberPattern + "`"
 	case s.Asks() == "match":
@@ -120,6 +123,7 @@ var SeedDeviations = map[string]SeedDeviation{
 	"S1-C474": {"moderate", "a program of Windows: known only where its shell is named, and there forbidden"},
 	"S1-C487": {"high", "plain rm is high; recursive and forced it is forbidden"},
 	"S1-C489": {"safe", "the empty line does nothing; whoever takes a command line refuses an empty one before it is classified"},
+	"S2-C040": {"shell_operators", "no shell can read the line as it is written, without quotes; with them it is allowed, as the case says"},
 	"S1-C491": {"moderate", "a program of Windows, as wevtutil"},
 	"S4-C018": {"forbidden", "`kill 1`: process 1 is forbidden. Stricter than the case"},
 	"S4-C033": {"high", "seed 4 itself has shutdown high; the tests of the original that forbid it are older"},
