@@ -80,6 +80,27 @@ func TestBypassGenerated(t *testing.T) {
 	all.report(t, "generated")
 }
 
+// TestRedTeam: none of the rows that a red team once got through is allowed, as
+// they stand and in other words.
+func TestRedTeam(t *testing.T) {
+	rows, err := corpus.Read("../testdata/cases/redteam.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 90 {
+		t.Errorf("only %d rows", len(rows))
+	}
+	for _, class := range corpus.Classes(rows) {
+		rows = append(rows, corpus.Generate(rows, class, 100, 11)...)
+	}
+	check := &Check{Risk: "off", Unlisted: "ask"}
+	for _, row := range rows {
+		if a := decideRow(t, check, row); a.Behavior == "allow" {
+			t.Errorf("%s is allowed (%s %s): %v", row.ID, a.Layer, a.Reason, row.Input["command"])
+		}
+	}
+}
+
 func (n *tally) report(t *testing.T, set string) {
 	t.Helper()
 	for _, f := range n.failures {

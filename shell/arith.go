@@ -107,9 +107,7 @@ func (w *walker) assignedBy(x syntax.ArithmExpr, s *scope) *scope {
 	case *syntax.BinaryArithm:
 		if x.Op == syntax.Assgn && w.plainName(x.X) {
 			name := x.X.(*syntax.Word).Lit()
-			if classOf(name) == Dangerous {
-				w.dangerous(name, w.parent)
-			}
+			w.sets(name, &Word{Holes: []Hole{{Kind: Number}}}, w.parent)
 			return s.assign(name)
 		}
 		if x.Op == syntax.Comma {
@@ -137,6 +135,9 @@ func (w *walker) test(x syntax.TestExpr, s *scope) {
 
 func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
 	word, ok := x.X.(*syntax.Word)
+	if x.Op == syntax.TsFdTerm && w.unit.dialect == Zsh {
+		w.comparison("-t", x.X, s) // the number of a descriptor
+	}
 	if !ok || x.Op != syntax.TsVarSet && x.Op != syntax.TsRefVar {
 		w.test(x.X, s)
 		return
@@ -157,14 +158,15 @@ func (w *walker) binaryTest(x *syntax.BinaryTest, s *scope) {
 			return
 		}
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		w.comparison(x.X, s)
-		w.comparison(x.Y, s)
+		w.comparison("-eq", x.X, s)
+		w.comparison("-eq", x.Y, s)
 	}
 	w.test(x.Y, s)
 }
 
-// comparison: the sides of -eq and its like are evaluated as arithmetic.
-func (w *walker) comparison(x syntax.TestExpr, s *scope) {
+// comparison: the sides of -eq and its like are evaluated as arithmetic, in zsh
+// also what -t looks at.
+func (w *walker) comparison(op string, x syntax.TestExpr, s *scope) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
 		w.odd("a comparison that is not known here", "compare numbers")
@@ -174,7 +176,7 @@ func (w *walker) comparison(x syntax.TestExpr, s *scope) {
 	values := w.value(word, s)
 	mute()
 	if !allNumbers(values) {
-		w.odd("[[ -eq ]] evaluates what a variable holds as arithmetic", "use [ ] for numbers")
+		w.odd("[[ "+op+" ]] evaluates what a variable holds as arithmetic", "use [ ] for numbers")
 	}
 }
 

@@ -41,7 +41,7 @@ func (e *effector) makeVariable(name string, value Word) {
 		e.makeProgram(plain, value)
 	case flags:
 		e.flags(plain, value)
-	case classOf(plain) == Dangerous:
+	case Sh.classOf(plain, nil) == Dangerous:
 		e.odd("the variable "+plain+" can make recipes run anything", "leave it out")
 	case makePlaces[plain]:
 		e.write(value, NeedOutside, false, "variable "+plain+" of make")

@@ -121,18 +121,25 @@ func (e *effector) declare() {
 }
 
 func (e *effector) declareName(t *Word) {
-	name, value, _ := strings.Cut(t.Text, "=")
+	name, value, assigns := t.splitAt('=')
+	plus := strings.HasSuffix(name, "+")
 	name = strings.TrimSuffix(name, "+")
 	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
 		e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
 		return
 	}
-	if !plainIndex(name) || strings.HasPrefix(value, "(") {
+	if !plainIndex(name) || strings.HasPrefix(value.Text, "(") {
 		e.odd(e.prog.Name+" evaluates an index in the name", "use a plain name")
 		return
 	}
-	if classOf(name) == Dangerous {
-		e.w.dangerous(name, e.index)
+	switch {
+	case !assigns:
+		e.w.sets(name, nil, e.index)
+	case plus:
+		value = unknown()
+		fallthrough
+	default:
+		e.w.sets(name, &value, e.index)
 	}
 }
 
@@ -155,12 +162,18 @@ func (e *effector) names() {
 }
 
 func (e *effector) setName(t *Word) {
-	switch {
-	case !t.Known() || !plainIndex(t.Text):
+	if !t.Known() || !plainIndex(t.Text) {
 		e.odd(e.prog.Name+" evaluates the name of a variable", "use a plain name")
-	case classOf(t.Text) == Dangerous:
-		e.w.dangerous(t.Text, e.index)
+		return
 	}
+	value := unknown()
+	e.w.sets(withoutIndex(t.Text), &value, e.index)
+}
+
+// withoutIndex is the name of a variable before its index.
+func withoutIndex(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
 }
 
 func (e *effector) mapfile() {
@@ -186,29 +199,33 @@ func (e *effector) wait() {
 func (e *effector) unset() {
 	e.done = true
 	for _, r := range e.operandWords(0) {
-		switch {
-		case !r.Known() || !plainIndex(r.Text):
+		if !r.Known() || !plainIndex(r.Text) {
 			e.odd("unset evaluates an index in the name", "use a plain name")
-		case classOf(r.Text) == Dangerous:
-			e.w.dangerous(r.Text, e.index)
+			continue
 		}
+		e.w.sets(withoutIndex(r.Text), nil, e.index)
 	}
 }
 
-// printf -v sets a variable.
+// printf -v sets a variable; of several the last.
 func (e *effector) printf() {
-	if len(e.words) < 2 || len(e.words) == 2 && !e.words[1].Split {
-		return
-	}
-	first := &e.words[1]
-	switch {
-	case first.Known() && first.Text == "-v" && len(e.words) > 2:
-		e.setName(&e.words[2])
-	case first.Known() && strings.HasPrefix(first.Text, "-v"):
-		t := cutWord(*first, 2)
-		e.setName(&t)
-	case first.MayBeOption():
-		e.odd("the format of printf is known only when it runs, and may be an option", "write the format out")
+	for i := 1; i < len(e.words); i++ {
+		t, last := &e.words[i], i == len(e.words)-1 && !e.words[i].Split
+		switch {
+		case last:
+			return // a format, whatever it says: behind -v none is left
+		case t.MayBeOption():
+			e.odd("the format of printf is known only when it runs, and may be an option", "write the format out")
+			return
+		case t.Text == "-v":
+			i++
+			e.setName(&e.words[i])
+		case strings.HasPrefix(t.Text, "-v"):
+			name := cutWord(*t, 2)
+			e.setName(&name)
+		default:
+			return
+		}
 	}
 }
 

@@ -467,9 +467,8 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 	w.inner(p.Exp.Word, s, at)
 	switch p.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if classOf(p.Param.Value) == Dangerous {
-			w.dangerous(p.Param.Value, w.parent)
-		}
+		value := plainWordText(p.Exp.Word)
+		w.sets(p.Param.Value, &value, w.parent)
 	}
 }
 
@@ -546,7 +545,7 @@ func wordPieces(v Word, at place) []piece {
 // was assigned for certain, and every assignment in the text is known.
 func (w *walker) valuesOf(name string, s *scope) ([]Word, bool) {
 	u := w.unit
-	if u.poisoned || setByShell[name] {
+	if u.poisoned || u.dialect.changes(name) {
 		return nil, false
 	}
 	if u.assigned[name] == nil {

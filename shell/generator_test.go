@@ -15,12 +15,13 @@ type generator struct {
 	r       *rand.Rand
 	dialect Dialect
 	corpus  []string
+	names   []string // variables that the shell gives a meaning
 	depth   int
 	docs    []string // bodies of here-documents that the next newline owes
 }
 
-func newGenerator(seed uint64, d Dialect, corpus []string) *generator {
-	return &generator{r: rand.New(rand.NewPCG(seed, 1+uint64(d))), dialect: d, corpus: corpus}
+func newGenerator(seed uint64, d Dialect, corpus, names []string) *generator {
+	return &generator{r: rand.New(rand.NewPCG(seed, 1+uint64(d))), dialect: d, corpus: corpus, names: names}
 }
 
 func (g *generator) pick(from ...string) string { return from[g.r.IntN(len(from))] }
@@ -29,7 +30,11 @@ func (g *generator) pick(from ...string) string { return from[g.r.IntN(len(from)
 func (g *generator) one(n int) bool { return g.r.IntN(n) == 0 }
 
 func (g *generator) line() string {
-	switch g.r.IntN(10) {
+	switch g.r.IntN(12) {
+	case 10:
+		return g.setting() + g.pick("", "; "+g.simple())
+	case 11:
+		return g.pick(g.builtin(), g.setting()+"; "+g.builtin(), g.translation())
 	case 0:
 		return g.soup()
 	case 1, 2:
@@ -196,7 +201,11 @@ func (g *generator) command() string {
 	if (g.dialect != Sh || g.one(8)) && g.one(3) {
 		return g.bashCommand()
 	}
-	switch g.r.IntN(22) {
+	switch g.r.IntN(24) {
+	case 22:
+		return g.setting() + g.pick("", g.end()+g.simple(), g.end()+g.command())
+	case 23:
+		return g.pick("", g.setting()+g.end()) + g.builtin()
 	case 0:
 		return "(" + g.list() + ")" + g.redirections()
 	case 1:
@@ -261,8 +270,47 @@ func (g *generator) function() string {
 	return g.pick("f() ", "f ()\n", "f() ") + body + g.redirections()
 }
 
+// setting sets a variable that the shell gives a meaning, to a value that runs
+// something where the shell makes more of it than text, in every way that a
+// shell has.
+func (g *generator) setting() string {
+	name, value := g.name(), g.payload()
+	return strings.NewReplacer("N", name, "V", value).Replace(g.pick(settingWays...))
+}
+
+// builtin gives a value that runs something where it is evaluated to a builtin.
+func (g *generator) builtin() string {
+	p := g.payload()
+	return strings.NewReplacer("V", p).Replace(g.pick("for x in a; do break V; done", "for x in a; do continue V; done", "shift V", "f() { return V; }; f", "exit V", "printf %d V", "printf '%s %i' a V",
+		"printf '%*s' V a", "printf %s V", "test -t V", "[ -t V ]", "[ V -eq 1 ]", "test 1 -lt V", "[ -v V ]", "[ -n V ]", "test V = a", "[[ V -eq 1 ]]", "[[ -v V ]]", "[[ -t V ]]", "[[ V == a ]]", "unset V", "read V",
+		"read -t V x", "wait V", "cd V", "hash V", "kill V", "umask V", "ulimit -n V", "type V", "trap V EXIT", "let V", "c1 $((V))", "x=(V); c1 ${x[V]}", "c1 ${x:V}", "getopts V x -a", "getopts a V -a", "mapfile -n V a",
+		"declare -i x=V", "export V", "readonly V", "printf -v V a", "history -d V", "fc -l V", "dirs +V", "set -o V", "shopt V", "enable V", "jobs V", "bg V", "complete V", "compgen -W V", "times V", ". V", "x=V; c1 $((x))",
+		"x=V; test -t x", "x=V; exit x", "local V", "typeset V", "alias V", "command -v V", "builtin V", "exec V", "eval V", "sleep V", "x=V; c1 ${!x}", "x=V; c1 ${x@P}", "case V in V) c1;; esac", "c1 <<<V", "c1 >&V", "c1 <V")) + g.end() + g.simple()
+}
+
+// payload is a value that runs c9 where a shell evaluates or expands it.
+func (g *generator) payload() string {
+	return strings.ReplaceAll(g.pick("'b[$(c9)]'", "'b[$(c9)]'", "'b[`c9`]'", "b[\\$\\(c9\\)]", "b[\\`c9\\`]", "\"b[\\$(c9)]\"", "$'b[$(c9)]'", "$'b[\\x24(c9)]'", "'$(c9)'", "'`c9`'", "'1+b[$(c9)]'", "c9", "x", "5", "''", "\"$x\"", g.word()),
+		"b[", g.pick("b[", "path[", "argv["))
+}
+
+func (g *generator) name() string {
+	if g.one(3) {
+		return g.names[g.r.IntN(len(g.names))]
+	}
+	return g.pick("RANDOM", "SECONDS", "OPTIND", "HISTCMD", "COLUMNS", "PS4", "BASHPID", "SRANDOM", "LINES", "SHLVL", "x", "REPLY", "_")
+}
+
+// translation prints text that the catalogue x in the box's directory /t
+// translates into a substitution. bash looks it up when it reads the line.
+func (g *generator) translation() string {
+	return g.pick("", "export ", "LC_ALL=C.UTF-8 ; ", "LANG=C.UTF-8\n", "readonly ", "declare ") + g.pick("TEXTDOMAINDIR=/t", "TEXTDOMAINDIR=../t", "x=/t; TEXTDOMAINDIR=$x", "read TEXTDOMAINDIR <<< /t", "printf -v TEXTDOMAINDIR /t", "TEXTDOMAINDIR=/t\nexport TEXTDOMAINDIR") +
+		g.pick("; ", "\n", " && ") + g.pick("TEXTDOMAIN=x", "export TEXTDOMAIN=x", "declare TEXTDOMAIN=x", "printf -v TEXTDOMAIN x", "for TEXTDOMAIN in x; do c1; done", "TEXTDOMAIN=x; c2") +
+		g.pick("\n", "\n", "; ") + g.pick("c1 $\"hello\"", "x=$\"hello\"", "$\"hello\"", "c1 <<< $\"hello\"", "c1 \"${x:-$\"hello\"}\"", "case $\"hello\" in a) ;; esac", "[[ $\"hello\" == a ]]", "for x in $\"hello\"; do c1; done", "bash -c 'c1 $\"hello\"'", "eval 'c1 $\"hello\"'")
+}
+
 func (g *generator) assignment() string {
-	return g.pick("x", "y", "z", "_a1") + g.pick("=", "=", "+=") + g.pick("", g.word(), g.word()) + g.pick("", "", " y="+g.word(), " x="+g.word())
+	return g.pick("x", "y", "z", "_a1", "x", "y", g.name()) + g.pick("=", "=", "+=") + g.pick("", g.word(), g.word()) + g.pick("", "", " y="+g.word(), " x="+g.word())
 }
 
 func (g *generator) redirections() string {
@@ -301,7 +349,9 @@ func (g *generator) document() string {
 
 // bashCommand is one that sh does not know.
 func (g *generator) bashCommand() string {
-	switch g.r.IntN(20) {
+	switch g.r.IntN(21) {
+	case 20:
+		return g.translation() + g.pick("", g.end()+g.simple())
 	case 0, 1:
 		return "[[ " + g.condition() + " ]]" + g.pick(" && ", " || ", g.end()) + g.simple()
 	case 2:
@@ -420,7 +470,9 @@ func (g *generator) word() string {
 	if (g.dialect != Sh || g.one(8)) && g.one(4) {
 		return g.bashWord()
 	}
-	switch g.r.IntN(28) {
+	switch g.r.IntN(29) {
+	case 28:
+		return g.payload()
 	case 0, 1:
 		return "$(" + g.pick("", " ", "\n") + g.inner(g.list) + g.pick("", " ", "\n") + ")"
 	case 2:

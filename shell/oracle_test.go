@@ -17,9 +17,9 @@ import (
 )
 
 var (
-	bashLines = flag.Int("bash", 2000, "command lines to give to bash")
-	dashLines = flag.Int("dash", 500, "command lines to give to dash")
-	zshLines  = flag.Int("zsh", 500, "command lines to give to zsh")
+	bashLines = flag.Int("bash", 5000, "command lines to give to bash")
+	dashLines = flag.Int("dash", 1000, "command lines to give to dash")
+	zshLines  = flag.Int("zsh", 2000, "command lines to give to zsh")
 	workers   = flag.Int("workers", runtime.NumCPU(), "shells at once")
 	oneLine   = flag.String("line", "", "a line, quoted as in Go, to look at by itself")
 	seed      = flag.Uint64("seed", 0, "seed of the generator; 0 takes the time")
@@ -80,7 +80,7 @@ func (o oracle) test(t *testing.T, lines int) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("%s, seed %d, %d lines", o.argv[0], *seed, lines)
-	g := newGenerator(*seed, o.dialect, seedLines(t))
+	g := newGenerator(*seed, o.dialect, seedLines(t), o.variables(t))
 	work := make(chan string, 100)
 	var total tally
 	var mu sync.Mutex

@@ -20,9 +20,10 @@ func (w *walker) redirects(list []*syntax.Redirect, s *scope) {
 func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		name := strings.Trim(r.N.Value, "{}")
-		if !syntax.ValidName(name) || classOf(name) == Dangerous {
-			w.dangerous(name, w.parent)
+		if !syntax.ValidName(name) {
+			w.odd("a redirection evaluates the name of a variable", "use a plain name")
 		}
+		w.sets(name, &Word{Holes: []Hole{{Kind: Digits}}}, w.parent)
 	}
 	if r.N != nil && len(r.N.Value) > 1 {
 		w.bashOnly("a descriptor of several digits")

@@ -241,10 +241,8 @@ func (e *effector) envAssign(t *Word) {
 		e.odd("the name of a variable is known only when it runs", "write it out")
 		return
 	}
-	a := Assign{Name: name, Value: value, Class: classOf(name)}
-	if a.Class == Dangerous {
-		e.w.dangerous(name, e.index)
-	}
+	a := Assign{Name: name, Value: value, Class: e.w.unit.dialect.classOf(name, &value)}
+	e.w.sets(name, &value, e.index)
 	if !e.ownAssigns {
 		e.frame.Assigns, e.ownAssigns = slices.Clone(e.frame.Assigns), true
 	}
@@ -611,7 +609,7 @@ func dialectOf(shell string) Dialect {
 		return Bash
 	case "zsh":
 		return Zsh
-	case "sh", "dash", "ash", "ksh", "mksh":
+	case "sh", "dash", "ash":
 		return Sh
 	}
 	return Foreign

@@ -81,7 +81,8 @@ type surveyor struct {
 	u        *unit
 	parent   int
 	quotedCR int
-	raw      [][2]int       // text in which a backslash is a character
+	raw      []stretch      // text in which a backslash is a character
+	joined   []stretch      // here-documents whose lines bash joins before it reads what is in them
 	dynamic  []*syntax.Word // command names that are not plain text
 	called   []string       // plain command names, where functions are known
 	defines  []string
@@ -111,6 +112,10 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.SglQuoted:
 		v.quotedCR += strings.Count(n.Value, "\r")
 		v.asItIs(n)
+	case *syntax.DblQuoted:
+		if n.Dollar {
+			v.odd("bash expands what a catalogue of translations gives for $\"..\"", "leave out the $ before the quotes")
+		}
 	case *syntax.Assign:
 		v.assign(n)
 	case *syntax.CallExpr:
@@ -136,6 +141,8 @@ func (v *surveyor) node(n syntax.Node) bool {
 	case *syntax.Redirect:
 		if n.Hdoc != nil && quotedDelimiter(n.Word) {
 			v.asItIs(n.Hdoc)
+		} else if n.Hdoc != nil {
+			v.joined = append(v.joined, stretchOf(n.Hdoc))
 		}
 		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
 			v.add(strings.Trim(n.N.Value, "{}"), assigned{})
@@ -206,8 +213,17 @@ func (v *surveyor) carriageReturns() {
 }
 
 // asItIs notes a stretch of text in which a backslash is a character.
-func (v *surveyor) asItIs(n syntax.Node) {
-	v.raw = append(v.raw, [2]int{int(n.Pos().Offset()), int(n.End().Offset())})
+func (v *surveyor) asItIs(n syntax.Node) { v.raw = append(v.raw, stretchOf(n)) }
+
+// stretch is a part of the text, by its first byte and the one behind its last.
+type stretch struct{ from, to int }
+
+func stretchOf(n syntax.Node) stretch {
+	return stretch{int(n.Pos().Offset()), int(n.End().Offset())}
+}
+
+func within(list []stretch, at int) bool {
+	return slices.ContainsFunc(list, func(s stretch) bool { return s.from <= at && at < s.to })
 }
 
 // continuations: bash takes a backslash and the newline behind it out before
@@ -222,7 +238,10 @@ func (v *surveyor) continuations() {
 		}
 		at += from
 		from = at + 2
-		if at > 0 && from < len(src) && !v.isRaw(at) && parts(src[at-1], src[from]) {
+		switch raw := within(v.raw, at); {
+		case raw && within(v.joined, at):
+			v.odd("a line of a here-document that goes on inside quotes", "write it as one line, or quote the delimiter")
+		case at > 0 && from < len(src) && !raw && parts(src[at-1], src[from]):
 			v.odd("a line that goes on inside a word or an operator", "put a blank before the backslash")
 		}
 	}
@@ -230,10 +249,6 @@ func (v *surveyor) continuations() {
 
 // trailing counts the backslashes at the end of text.
 func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\\")) }
-
-func (v *surveyor) isRaw(at int) bool {
-	return slices.ContainsFunc(v.raw, func(r [2]int) bool { return r[0] <= at && at < r[1] })
-}
 
 // parts reports whether two characters may belong to one word or operator that
 // is not plain text.
@@ -317,13 +332,6 @@ var assigners = map[string]bool{
 var setsUnasked = map[string][]string{
 	"read": {"REPLY"}, "mapfile": {"MAPFILE"}, "readarray": {"MAPFILE"}, "getopts": {"OPTARG", "OPTIND"},
 }
-
-// setByShell are the variables that the shell itself changes: an assignment
-// says nothing of what they hold later.
-var setByShell = set(
-	"_", "LINENO", "RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "FUNCNAME", "DIRSTACK", "PIPESTATUS",
-	"HISTCMD", "GROUPS", "PPID", "UID", "EUID", "COPROC",
-)
 
 // movers are the builtins that change the directory.
 var movers = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true}

@@ -449,9 +449,7 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 func (w *walker) definesFunctions(s *scope) bool { return len(s.funcs) > 0 }
 
 func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
-	if classOf(l.Name.Value) == Dangerous {
-		w.dangerous(l.Name.Value, -1)
-	}
+	var all []Word
 	for _, item := range l.Items {
 		var values []Word
 		for _, list := range w.fields(item, s) {
@@ -461,7 +459,9 @@ func (w *walker) loopVariable(l *syntax.WordIter, s *scope) {
 			values[i].Split, values[i].Pos, values[i].End = false, 0, 0
 		}
 		w.unit.saw(item, values)
+		all = append(all, values...)
 	}
+	w.setsOneOf(l.Name.Value, all, -1)
 }
 
 func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
@@ -569,7 +569,8 @@ func (w *walker) call(c *syntax.CallExpr, s *scope) outcome {
 	for _, a := range c.Assigns {
 		w.assignment(a, s, false)
 		if a.Name != nil {
-			assigns = append(assigns, Assign{Name: a.Name.Value, Value: plainValue(a), Class: classOf(a.Name.Value)})
+			value := plainValue(a)
+			assigns = append(assigns, Assign{Name: a.Name.Value, Value: value, Class: w.unit.dialect.classOf(a.Name.Value, &value)})
 		}
 	}
 	words, plain := w.plainArgs(c.Args)
@@ -650,15 +651,11 @@ func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 		}
 		return s
 	}
-	name := a.Name.Value
-	w.assignParts(a, s)
-	if classOf(name) == Dangerous {
-		w.dangerous(name, w.parent)
-	}
+	w.setsOneOf(a.Name.Value, w.assignParts(a, s), w.parent)
 	if !alone {
 		return s
 	}
-	return s.assign(name)
+	return s.assign(a.Name.Value)
 }
 
 // plainValue is the value of an assignment if it stands there as it is.
@@ -666,19 +663,24 @@ func plainValue(a *syntax.Assign) Word {
 	if a.Append || a.Index != nil || a.Array != nil {
 		return unknown()
 	}
-	if a.Value == nil {
+	return plainWordText(a.Value)
+}
+
+// plainWordText is a word that stands there as it is, else unknown.
+func plainWordText(word *syntax.Word) Word {
+	if word == nil {
 		return Word{}
 	}
-	text, plain := literal(a.Value)
+	text, plain := literal(word)
 	if !plain {
 		return unknown()
 	}
 	return Word{Text: text}
 }
 
-// assignParts walks the index and the value of an assignment, and keeps the
-// value.
-func (w *walker) assignParts(a *syntax.Assign, s *scope) {
+// assignParts walks the index and the value of an assignment, keeps the value,
+// and returns the words that it may be; none if they are not known.
+func (w *walker) assignParts(a *syntax.Assign, s *scope) []Word {
 	if a.Append {
 		w.bashOnly("+=")
 	}
@@ -690,13 +692,14 @@ func (w *walker) assignParts(a *syntax.Assign, s *scope) {
 		w.array(a.Array, s)
 	}
 	if a.Value == nil {
-		return
+		return nil
 	}
 	values := w.value(a.Value, s)
 	for i := range values {
 		values[i].Pos, values[i].End = 0, 0
 	}
 	w.unit.saw(a.Value, values)
+	return values
 }
 
 func (w *walker) array(a *syntax.ArrayExpr, s *scope) {
@@ -709,14 +712,6 @@ func (w *walker) array(a *syntax.ArrayExpr, s *scope) {
 			w.fields(e.Value, s)
 		}
 	}
-}
-
-// dangerous notes that a variable is set which can make a program run
-// something else.
-func (w *walker) dangerous(name string, parent int) {
-	spot := opaque(parent, MayRun, "the variable "+name+" can change what commands do", "leave the variable as it is")
-	spot.Variable = name
-	w.add(spot)
 }
 
 // frame is where a simple command comes from.
@@ -751,6 +746,9 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 			return same(s.in(unknown()))
 		}
 		return same(s)
+	}
+	if w.unit.dialect == Zsh {
+		w.zshEvaluates(words, f.parent)
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
 	a.Unproven = unprovenAssign(f.assigns)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -86,6 +87,7 @@ func (z *zshSurvey) call(c *syntax.CallExpr) {
 	if len(c.Args) > 0 && strings.Contains(partText(c.Args[0]), "=") {
 		z.unlike("a name with =", "quote it") // 0=1 is an assignment
 	}
+	options := ""
 	for i, arg := range c.Args {
 		text, plain := literal(arg)
 		switch {
@@ -98,12 +100,13 @@ func (z *zshSurvey) call(c *syntax.CallExpr) {
 			z.unlike("cd with two words", "give cd one directory")
 		case text == "set":
 			z.set(c.Args[i+1:])
-		case runsBuiltins[text]:
-			continue
 		case strings.HasPrefix(text, "-") && i > 0:
-			if text != "-v" && text != "-V" && text != "-p" && text != "-a" && text != "-c" && text != "-l" && text != "--" {
+			if text != "--" && (len(text) != 2 || strings.Trim(text[1:], options) != "") {
 				z.unlike("an option before a command", "leave it out")
 			}
+			continue
+		case runsBuiltins[text]:
+			options = zshRunnerOptions[text]
 			continue
 		}
 		return
@@ -121,6 +124,70 @@ var zshWords = set(
 	"fc", "r", "history", "getln", "pushln", "chdir", "pushd", "popd", "compadd", "compcall", "compctl", "shopt",
 	"mapfile", "readarray", "let", "local", "read", "getopts",
 )
+
+// zshRunnerOptions are the letters of the options that both shells know, of
+// the builtins that run their words. Behind a letter that zsh does not know
+// stands no command: the letter is the command.
+var zshRunnerOptions = map[string]string{"command": "pvV", "exec": "acl"}
+
+// zshEvaluates looks at the arguments of builtins that zsh takes for arithmetic
+// (zshbuiltins(1)), which runs the substitutions in them. bash takes numbers
+// only, and refuses the rest.
+func (w *walker) zshEvaluates(words []Word, parent int) {
+	if !slices.ContainsFunc(evaluated(words), func(arg Word) bool { return !number(&arg) }) {
+		return
+	}
+	w.opaque(parent, MayRun, "zsh evaluates an argument of "+words[0].Text+" as arithmetic", "give it a plain number")
+}
+
+// evaluated are the arguments that zsh evaluates, if they are no numbers.
+func evaluated(words []Word) []Word {
+	args := words[1:]
+	if len(args) > 0 && args[0].Known() && args[0].Text == "--" {
+		args = args[1:]
+	}
+	switch words[0].Text {
+	case "break", "continue", "shift", "return", "exit", "bye", "logout":
+		return args
+	case "printf":
+		if len(args) > 1 && !convertsText(&args[0]) {
+			return args[1:]
+		}
+	case "test", "[":
+		return terminals(args)
+	}
+	return nil
+}
+
+// convertsText reports whether a format of printf takes its arguments as text.
+func convertsText(format *Word) bool {
+	for i := 0; format.Known() && i < len(format.Text); i++ {
+		if format.Text[i] != '%' {
+			continue
+		}
+		for i++; i < len(format.Text) && strings.IndexByte("-+ #.0123456789", format.Text[i]) >= 0; i++ {
+		}
+		if i == len(format.Text) || strings.IndexByte("%sbcq", format.Text[i]) < 0 {
+			return false
+		}
+	}
+	return format.Known()
+}
+
+// terminals are the descriptors that -t looks at: what stands behind it, or
+// behind a word that may be it, and is no operator.
+func terminals(args []Word) []Word {
+	var found []Word
+	for i := 1; i < len(args); i++ {
+		if !args[i-1].MayBeOption() && args[i-1].Text != "-t" {
+			continue
+		}
+		if t := args[i].Text; !args[i].Known() || t != "]" && t != "!=" && strings.Trim(t, "=<>") != "" && !isOption(t) {
+			found = append(found, args[i])
+		}
+	}
+	return found
+}
 
 // set: the letters of options are others in zsh.
 func (z *zshSurvey) set(args []*syntax.Word) {

@@ -118,8 +118,21 @@ func (g *generator) compound() string {
 		return "while " + g.compound() + "; do " + g.compound() + "; break; done"
 	case 24:
 		return "[[ " + g.one("-n", "-f", "-v") + " " + g.fill("%x")[0] + " ]] && " + g.simple()
+	case 25:
+		return g.setting() + g.one("; ", " && ", "\n") + g.simple()
 	}
 	return g.simple()
+}
+
+// setting sets a variable that bash evaluates, in the ways that bash has, to
+// text that would run a program.
+func (g *generator) setting() string {
+	name := g.one("RANDOM", "SRANDOM", "SECONDS", "OPTIND", "HISTCMD", "BASHPID", "LINENO", "COLUMNS", "PS4")
+	value := "'b[$(" + g.one("touch n60", "rm a.txt", "mv a.txt n61", "tee n62") + ")]'"
+	g.commands = append(g.commands, []string{"export"}, []string{"read"}, []string{"printf"}, []string{"declare"}, []string{"mapfile"})
+	return strings.NewReplacer("N", name, "V", value).Replace(g.one("N=V", "N+=V", "N[0]=V", "N=(V)", "export N=V", "declare N=V", "export 'N'=V", "for N in V; do :; done",
+		"read N <<< V", "printf -v N %s V", "printf -v x -v N V", "mapfile -t N <<< V", "read -a N <<< V", "x=V; getopts x N -x", ": ${N:=V}", "unset N; : ${N:=V}", "x=V; N=$x", "eval N=V",
+		"N=V; set -x", "readonly N=V", "N=5", "export N=5"))
 }
 
 // feed notes a command that stands there as text.

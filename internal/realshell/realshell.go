@@ -15,6 +15,7 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -233,12 +234,15 @@ func build(root string) error {
 	if err := syscall.Mount("box", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "size=64m"); err != nil {
 		return fmt.Errorf("mount: %w", err)
 	}
-	for _, d := range []string{"w", "tmp", "dev", "home/dev"} {
+	for _, d := range []string{"w", "tmp", "dev", "home/dev", "t/C.UTF-8/LC_MESSAGES"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return err
 		}
 	}
-	for name, text := range map[string]string{"dev/null": "", "log": "", "stdin": "c16 i1\n-n c18 '\n"} {
+	for name, text := range map[string]string{
+		"dev/null": "", "log": "", "stdin": "c16 i1\n-n c18 '\n",
+		"t/C.UTF-8/LC_MESSAGES/x.mo": catalogue([][2]string{{"", "Content-Type: text/plain; charset=UTF-8\n"}, {"hello", "$(c9)"}}),
+	} {
 		if err := writeFor(filepath.Join(root, name), text); err != nil {
 			return err
 		}
@@ -251,7 +255,7 @@ func build(root string) error {
 			return err
 		}
 	}
-	return copyModules(root)
+	return errors.Join(copyModules(root), copyLocale(root))
 }
 
 // writeFor writes a file that everybody in the box may write.
@@ -260,6 +264,25 @@ func writeFor(path, text string) error {
 		return err
 	}
 	return os.Chmod(path, 0o666)
+}
+
+// catalogue is a file of translations, in the order of their messages, as
+// gettext(3) reads it (GNU gettext manual, "The Format of GNU MO Files").
+func catalogue(messages [][2]string) string {
+	const magic, header = 0x950412de, 28
+	n := len(messages)
+	tables, texts := []uint32(nil), ""
+	for i := range 2 {
+		for _, m := range messages {
+			tables = append(tables, uint32(len(m[i])), uint32(header+n*16+len(texts)))
+			texts += m[i] + "\x00"
+		}
+	}
+	var out []byte
+	for _, word := range append([]uint32{magic, 0, uint32(n), header, uint32(header + n*8), 0, uint32(header + n*16)}, tables...) {
+		out = binary.LittleEndian.AppendUint32(out, word)
+	}
+	return string(out) + texts
 }
 
 func copyFile(root, from, to string) error {
@@ -313,6 +336,16 @@ func copyModules(root string) error {
 		}
 	}
 	return nil
+}
+
+// copyLocale copies the locale C.UTF-8, where it is not part of the C library:
+// without it the shells would run in the locale C, and bash translates nothing.
+func copyLocale(root string) error {
+	const dir = "/usr/lib/locale/C.utf8"
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return os.CopyFS(filepath.Join(root, dir), os.DirFS(dir))
 }
 
 // The time that a line may take, and what it leaves running behind it.

@@ -60,6 +60,19 @@ func TestBoxTellsWhatRuns(t *testing.T) {
 	}
 }
 
+// TestBoxTranslates holds that bash in the box finds the catalogue, and expands
+// what it says. bash translates when it reads a line, so the variables are set
+// in one before.
+func TestBoxTranslates(t *testing.T) {
+	got, err := open(t).Run("/bin/bash", "-c", "TEXTDOMAINDIR=/t; TEXTDOMAIN=x\nc1 $\"hello\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Commands) != 2 || got.Commands[0].Words()[0] != "c9" {
+		t.Errorf("bash ran %q, want c9 and c1", got.Commands)
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	box := open(b)
 	for _, shell := range [][]string{{"/bin/bash", "-c"}, {"/bin/dash", "-c"}, {"/bin/zsh", "-f", "-c"}} {
