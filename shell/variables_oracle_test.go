@@ -18,7 +18,7 @@ import (
 func (o oracle) variables(t *testing.T) []string {
 	box := openBox(t)
 	names := o.ownVariables(t, box)
-	for name := range knownVariables {
+	for name := range knownVariables() {
 		if o.dialect.effectOf(name) != varUnlisted && syntax.ValidName(name) {
 			names[name] = ""
 		}

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // effect is what setting a variable does, beside keeping its value: what the
 // shell makes of it, or what the programs do that obey it.
@@ -132,9 +135,8 @@ type variable struct {
 	own  [Foreign]bool
 }
 
-var knownVariables = byName()
-
-func byName() map[string]variable {
+// knownVariables are the rows by name, made when a line first sets a variable.
+var knownVariables = sync.OnceValue(func() map[string]variable {
 	known := map[string]variable{}
 	for _, row := range variables {
 		for _, name := range strings.Fields(row.names) {
@@ -148,14 +150,14 @@ func byName() map[string]variable {
 		}
 	}
 	return known
-}
+})
 
 // changes reports whether a shell of the dialect changes a variable by itself.
-func (d Dialect) changes(name string) bool { return d < Foreign && knownVariables[name].own[d] }
+func (d Dialect) changes(name string) bool { return d < Foreign && knownVariables()[name].own[d] }
 
 // effectOf returns what setting a variable does in lines of the dialect.
 func (d Dialect) effectOf(name string) effect {
-	if v, ok := knownVariables[name]; ok && d < Foreign && v.does[d] != varUnlisted {
+	if v, ok := knownVariables()[name]; ok && d < Foreign && v.does[d] != varUnlisted {
 		return v.does[d]
 	}
 	switch {

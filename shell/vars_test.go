@@ -53,7 +53,7 @@ func TestManualVariables(t *testing.T) {
 // counters are the variables that a shell of the dialect evaluates.
 func counters(d Dialect) []string {
 	var names []string
-	for name := range knownVariables {
+	for name := range knownVariables() {
 		if d.effectOf(name) == varCounter {
 			names = append(names, name)
 		}
