@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,12 +23,21 @@ func (w *walker) declare(c *syntax.DeclClause, s *scope) outcome {
 	}
 	f := frame{parent: w.parent, from: -1, subst: w.substituted, pos: w.span(c)}
 	w.simple(words, f, s)
+	if c.Variant.Value == "local" && !w.inFunction || slices.ContainsFunc(words[1:], prints) {
+		return same(s)
+	}
 	for _, a := range c.Args {
-		if a.Name != nil && !a.Naked && (c.Variant.Value != "local" || w.inFunction) {
+		if a.Name != nil && !a.Naked {
 			s = s.assign(a.Name.Value)
 		}
 	}
 	return same(s)
+}
+
+// prints reports whether a word may be an option with which a declaration shows
+// variables, or is about functions, and assigns nothing: declare -p x=1.
+func prints(word Word) bool {
+	return word.MayBeOption() || isOption(word.Text) && strings.ContainsAny(word.Text, "pfF")
 }
 
 // declared are the words of one argument of a declaration.

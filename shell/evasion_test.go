@@ -28,6 +28,8 @@ func TestNothingIsHidden(t *testing.T) {
 		{"test: -v behind a split", `[ $(echo '-v a[$(rm -rf y)]') ]`},
 		{"printf: -v is known late", `read a b <<<'-v x[$(rm -rf y)]'; printf "$a" "$b"`},
 		{"printf: -v attached, known late", `read a <<<'-vx[$(rm -rf y)]'; printf "$a" z`},
+		{"declare -p assigns nothing", "declare -p x=ls; $x rm -rf y"},
+		{"declare with an option that is known late", "declare $o x=ls; $x rm -rf y"},
 		{"printf: the last -v counts", "x=ls; printf -va -vx 'rm -rf y'; $x"},
 		{"printf: the last -v counts, apart", "printf -v a -v RANDOM 'b[$(rm -rf y)]'"},
 		{"a here-document joins lines in quotes", "cat <<E\n$('r\\\nm' -rf y)\nE"},

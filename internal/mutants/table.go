@@ -93,6 +93,12 @@ var Table = []Mutant{
 		Test: "TestNothingIsHidden/printf:_the_last_-v_counts,_apart",
 	},
 	{
+		Guard: "a declaration that shows variables", File: "shell/builtin.go",
+		Old:  `!w.inFunction || slices.ContainsFunc(words[1:], prints) {`,
+		New:  `!w.inFunction {`,
+		Test: "TestNothingIsHidden/declare_-p_assigns_nothing",
+	},
+	{
 		Guard: "a here-document joins lines in quotes", File: "shell/survey.go",
 		Old:  `		case raw && within(v.joined, at):`,
 		New:  `		case false:`,
