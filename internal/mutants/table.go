@@ -95,7 +95,7 @@ var Table = []Mutant{
 	{
 		Guard: "a declaration that shows variables", File: "shell/builtin.go",
 		Old:  `!w.inFunction || slices.ContainsFunc(words[1:], prints) {`,
-		New:  `!w.inFunction {`,
+		New:  `!w.inFunction || slices.ContainsFunc(words[:0], prints) {`,
 		Test: "TestNothingIsHidden/declare_-p_assigns_nothing",
 	},
 	{
