@@ -28,6 +28,7 @@ func TestNothingIsHidden(t *testing.T) {
 		{"test: -v behind a split", `[ $(echo '-v a[$(rm -rf y)]') ]`},
 		{"printf: -v is known late", `read a b <<<'-v x[$(rm -rf y)]'; printf "$a" "$b"`},
 		{"printf: -v attached, known late", `read a <<<'-vx[$(rm -rf y)]'; printf "$a" z`},
+		{"an escape spells a substitution", `echo "${y-$'\x24(rm -rf y)'}"`},
 		{"declare -p assigns nothing", "declare -p x=ls; $x rm -rf y"},
 		{"declare with an option that is known late", "declare $o x=ls; $x rm -rf y"},
 		{"printf: the last -v counts", "x=ls; printf -va -vx 'rm -rf y'; $x"},

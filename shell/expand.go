@@ -474,13 +474,14 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 
 // inner walks a word inside ${..}. Between double quotes and in a here-document
 // bash takes single quotes there for ordinary characters with some operators,
-// so that an expansion inside them runs. Which operators changed over time.
+// so that an expansion inside them runs, also one that an escape of $'..' spells.
+// Which operators changed over time.
 func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 	if word == nil {
 		return
 	}
 	for _, part := range word.Parts {
-		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && strings.ContainsAny(q.Value, "$`") {
+		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && (strings.ContainsAny(q.Value, "$`") || q.Dollar && strings.Contains(q.Value, `\`)) {
 			w.odd("single quotes do not quote inside this expansion", "use double quotes")
 		}
 		if lit, ok := part.(*syntax.Lit); ok && at.quoted && hidden(lit.Value, false) {

@@ -118,8 +118,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "single quotes inside an expansion", File: "shell/expand.go",
-		Old:  "ok && at.quoted && strings.ContainsAny(q.Value, \"$`\")",
-		New:  "ok && false && q != nil",
+		Old:  "strings.ContainsAny(q.Value, \"$`\") || q.Dollar",
+		New:  "q.Dollar",
 		Test: "TestTreeHidesNothing/single_quotes_in_:-_inside_double_quotes",
 	},
 	{
