@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -323,14 +324,15 @@ func (z *zshSurvey) parts(parts []syntax.WordPart) {
 }
 
 // joined reports whether zsh takes text behind a parameter for a part of it:
-// $#x is a length, $10 is the tenth, [ and : begin a subscript or a modifier.
+// $#x is a length, $10 is the tenth, [ and : begin a subscript or a modifier,
+// and letters beyond ASCII go on with the name, by the locale.
 func (z *zshSurvey) joined(before syntax.WordPart, text string) bool {
 	p, ok := before.(*syntax.ParamExp)
 	if !ok || !p.Short || p.Param == nil || text == "" {
 		return false
 	}
 	name := p.Param.Value
-	return text[0] == '[' || text[0] == ':' || name == "#" || name == "?" || name == "-" || name == "!" || name == "$" ||
+	return text[0] == '[' || text[0] == ':' || text[0] >= utf8.RuneSelf || name == "#" || name == "?" || name == "-" || name == "!" || name == "$" ||
 		name[0] >= '0' && name[0] <= '9' && text[0] >= '0' && text[0] <= '9'
 }
 
