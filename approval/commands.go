@@ -11,17 +11,19 @@ import (
 
 // commands are the steps for a command: its words, its subcommand or the script
 // that it runs, its program.
-func commands(r *permission.Request, p *permission.Part) []step {
+func commands(p *permission.Part) []step {
 	all := one(p.Exact, "exactly "+ticked(spec(p.Exact)))
 	for _, n := range prefixes(p) {
 		rule := patterns.CommandRule(p.Words[:n], true)
-		if rule == "" || ruins(r, rule) {
-			continue
+		if rule != "" {
+			all = append(all, step{rule: rule, label: "any " + ticked(spec(rule)) + " command", line: spec(rule) + moreWords})
 		}
-		all = append(all, step{rule, "any " + ticked(spec(rule)) + " command"})
 	}
 	return all
 }
+
+// moreWords stands in a line for the words that a rule leaves open.
+const moreWords = " $agent_wrapper_any"
 
 // denials are the steps for denying a part.
 func denials(p *permission.Part) []step {
@@ -149,12 +151,3 @@ var interpreters = []string{
 	"osascript", "rscript", "r", "julia", "ghci", "runghc", "java", "jshell", "scala", "groovy", "guile", "racket", "sbcl", "emacs", "vim", "vi", "nvim", "ed", "awk", "gawk", "mawk",
 	"sudo", "doas", "su", "env", "xargs", "parallel", "exec", "eval", "source", "nsenter", "chroot", "unshare", "ssh", "setsid", "script", "watch", "strace", "gdb", "ldd", "cmake", "redis-cli",
 }
-
-// ruins reports whether a rule that leaves open what follows would let a
-// command run that is of tier 3.
-func ruins(r *permission.Request, rule string) bool {
-	return slices.ContainsFunc(tails, func(tail string) bool { return r.Frees(rule, spec(rule)+tail) })
-}
-
-// tails are words with which programs do their worst.
-var tails = []string{"", " any", " -r any", " -f any", " -rf any", " --force any", " --hard any", " --recursive any", " --all", " /dev/sda"}

@@ -76,7 +76,18 @@ func Denials(r *permission.Request) []Rung {
 }
 
 // step is one rule and what it is about in words.
-type step struct{ rule, label string }
+type step struct {
+	rule, label string
+	// line is a command line for all that the rule leaves open, below the
+	// directory of which it leaves open what lies there; "" for none.
+	line, below string
+}
+
+// reaches reports whether what the rule leaves open may be of tier 3, which it
+// would not answer for.
+func (s *step) reaches(r *permission.Request) bool {
+	return s.line != "" && r.Reaches(s.line) || s.below != "" && r.ReachesBelow(s.below)
+}
 
 type steps []step
 
@@ -129,11 +140,14 @@ func climb(r *permission.Request, p *permission.Part) ([]step, error) {
 	var kept []step
 	why := fmt.Errorf("no rule can name it")
 	for _, s := range candidates(r, p) {
-		if err := r.CanKeep(patterns.Allow, s.rule); err != nil {
+		switch err := r.CanKeep(patterns.Allow, s.rule); {
+		case err != nil:
 			why = err
-			continue
+		case s.reaches(r):
+			why = fmt.Errorf("%s may be of tier 3", s.label)
+		default:
+			kept = append(kept, s)
 		}
-		kept = append(kept, s)
 	}
 	if len(kept) == 0 {
 		return nil, why
@@ -145,7 +159,7 @@ func climb(r *permission.Request, p *permission.Part) ([]step, error) {
 func candidates(r *permission.Request, p *permission.Part) []step {
 	switch p.Kind {
 	case patterns.RunCommand:
-		return commands(r, p)
+		return commands(p)
 	case patterns.ReadPath:
 		return paths(r, p, "reading")
 	case patterns.WritePath:
@@ -161,7 +175,7 @@ func one(rule, label string) []step {
 	if rule == "" {
 		return nil
 	}
-	return []step{{rule, label}}
+	return []step{{rule: rule, label: label}}
 }
 
 // ticked is what a label names.
@@ -178,7 +192,7 @@ func paths(r *permission.Request, p *permission.Part, doing string) []step {
 	all := one(p.Exact, doing+" "+ticked(name))
 	if dir := path.Dir(name); p.Exact != "" && mayOpen(r.Place, dir) {
 		rule := p.Exact[:strings.LastIndexByte(p.Exact, '/')] + "/**)"
-		all = append(all, step{rule, doing + " anything below " + ticked(dir)})
+		all = append(all, step{rule: rule, label: doing + " anything below " + ticked(dir), below: dir})
 	}
 	return all
 }
@@ -204,7 +218,7 @@ var runners = []string{"PowerShell", "REPL", "Workflow", "CronCreate", "RemoteTr
 
 // uses are a tool by name, and what stands behind the name.
 func uses(p *permission.Part) []step {
-	whole := step{p.Tool, "any use of the tool " + ticked(p.Tool)}
+	whole := one(p.Tool, "any use of the tool "+ticked(p.Tool))
 	server, tool, mcp := serverOf(p.Tool)
 	switch {
 	case p.Exact == "":
@@ -212,17 +226,17 @@ func uses(p *permission.Part) []step {
 	case mcp:
 		all := one(p.Exact, "the tool "+ticked(p.Tool))
 		if !strings.Contains(tool, "__") {
-			all = append(all, step{"mcp__" + server + "__*", "any tool of the MCP server " + ticked(server)})
+			all = append(all, one("mcp__"+server+"__*", "any tool of the MCP server "+ticked(server))...)
 		}
 		return all
 	case p.Exact == p.Tool && slices.Contains(runners, p.Tool):
 		return nil
 	case p.Exact == p.Tool:
-		return []step{whole}
+		return whole
 	case slices.Contains(runners, p.Tool):
 		return one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name))
 	}
-	return append(one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name)), whole)
+	return append(one(p.Exact, "the tool "+ticked(p.Tool)+" for "+ticked(p.Name)), whole...)
 }
 
 // serverOf takes mcp__SERVER__TOOL apart.

@@ -102,6 +102,10 @@ func TestLadder(t *testing.T) {
 		{"Bash: /usr/bin/python3.13 -V", risky, "exactly `/usr/bin/python3.13 -V` = Bash(/usr/bin/python3.13 -V)\n"},
 		{"Bash: rm notes.txt", risky, "exactly `rm notes.txt` = Bash(rm notes.txt)\n"},
 		{"Bash: wipefs x", lists{ask: "Bash"}, "exactly `wipefs x` = Bash(wipefs x)\n"},
+		{"Bash: kill 1234", lists{}, "exactly `kill 1234` = Bash(kill 1234)\n"},
+		{"Bash: kill -9 1234; git push", lists{ask: "Bash(git:*)"}, "exactly `kill -9 1234`; exactly `git push` = Bash(kill -9 1234), Bash(git push)\nexactly `kill -9 1234`; any `git push` command = Bash(kill -9 1234), Bash(git push:*)\n"},
+		{"Bash: kill $PID", lists{}, "none: run kill …: any `kill` command may be of tier 3\n"},
+		{"Bash: systemctl restart x", lists{}, "exactly `systemctl restart x` = Bash(systemctl restart x)\nany `systemctl restart` command = Bash(systemctl restart:*)\n"},
 		{"Bash: cat \"$f\"", lists{ask: "Bash"}, "any `cat` command = Bash(cat:*)\n"},
 		{"Bash: git status && npm test", risky, "exactly `git status`; exactly `npm test` = Bash(git status), Bash(npm test)\nany `git status` command; any `npm test` command = Bash(git status:*), Bash(npm test:*)\n"},
 		{"Bash: npm test; npm test", risky, "exactly `npm test` = Bash(npm test)\nany `npm test` command = Bash(npm test:*)\n"},
@@ -302,18 +306,6 @@ func TestNothingThatRunsAnything(t *testing.T) {
 	}
 	if offered < 300 {
 		t.Errorf("only %d rungs", offered)
-	}
-}
-
-// What follows is left open only where nothing of tier 3 follows.
-func TestRuins(t *testing.T) {
-	r := evaluator(t, lists{ask: "Bash"}).Request(using("Bash: git reset x"))
-	for rule, want := range map[string]bool{
-		"Bash(git status:*)": false, "Bash(ls:*)": false, "Bash(wipefs:*)": true, "Bash(parted:*)": true, "Bash(npm test:*)": false, "Bash(x": true,
-	} {
-		if ruins(&r, rule) != want {
-			t.Errorf("%s: %v", rule, !want)
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 )
 
 // Scope is how long an answer counts. The zero value is once.
@@ -31,6 +32,7 @@ type Request struct {
 	Version string
 
 	suppose func(use *ToolUse, rules []*patterns.Rule) Decision
+	reaches func(use *ToolUse) bool
 }
 
 // Request returns what a person would be asked about a tool use, if its
@@ -53,6 +55,7 @@ func (v *Evaluator) request(use ToolUse, d Decision) Request {
 		}
 		return decide(v.Policy, said, use, v.Env, v.Ceiling, nil)
 	}
+	r.reaches = func(use *ToolUse) bool { return v.Policy.reachesTier3(use, v.Env) }
 	return r
 }
 
@@ -163,14 +166,61 @@ func (r *Request) Answers(rules ...string) bool {
 	return true
 }
 
-// Frees reports whether a further allow rule would let a command line run that
-// is of tier 3, which without rules that name it is never run.
-func (r *Request) Frees(rule, line string) bool {
-	input, _ := json.Marshal(map[string]string{"command": line}) // text always can be
+// Reaches reports whether a command line holds what is of tier 3, or would if
+// its commands went on with other words: a rule for all that begins so would be
+// about what no rule of a session answers for, or with the tiers off run it.
+// What is catastrophic only for what it is done to does not count: it is denied
+// whatever is kept.
+func (r *Request) Reaches(line string) bool { return r.reach("Bash", "command", line) }
+
+// ReachesBelow reports whether a policy has something below a directory in tier
+// 3, as Reaches does for commands.
+func (r *Request) ReachesBelow(dir string) bool { return r.reach("Grep", "path", dir) }
+
+func (r *Request) reach(tool, field, text string) bool {
+	input, _ := json.Marshal(map[string]string{field: text}) // text always can be
 	use := r.Use
-	use.Tool, use.Input = "Bash", input
-	then, err := r.supposing(&use, patterns.Allow, []string{rule})
-	return err != nil || then.Behavior == Allow && then.Tier == 3
+	use.Tool, use.Input = tool, input
+	return r.reaches == nil || r.reaches(&use)
+}
+
+// reachesTier3 is what Reaches asks of a policy and of those that are asked
+// beside it. What cannot be read may reach anything.
+func (p *Policy) reachesTier3(use *ToolUse, env Env) (found bool) {
+	defer func() {
+		if recover() != nil {
+			found = true
+		}
+	}()
+	if env != nil {
+		env = whatMayCome{env}
+	}
+	for _, one := range append([]*Policy{p}, p.Further...) {
+		e := begin(one, &noStanding, use, env, nil)
+		if err := e.read(); err != nil || e.reachesTier3() {
+			return true
+		}
+		e.end()
+	}
+	return false
+}
+
+// whatMayCome is a file system in which every path may come to be.
+type whatMayCome struct{ Env }
+
+func (whatMayCome) Below(string, *patterns.Rule, bool) bool { return true }
+
+func (e *evaluation) reachesTier3() bool {
+	for i := range e.acts {
+		a, class := &e.acts[i], e.acts[i].class
+		if a.sub.Kind == patterns.RunCommand {
+			class = max(class, risk.Worst(a.does, e.policy.Profile))
+		}
+		if class.Tier() == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // comparable reports whether a decision answers the request in whole, or asks
@@ -198,9 +248,19 @@ func (r *Request) proves(then Decision) error {
 		covers = true
 	}
 	if !covers {
-		return errors.New("it would not answer for what is asked about")
+		return fmt.Errorf("it would not answer for what is asked about%s", r.unkept())
 	}
 	return nil
+}
+
+// unkept names the first part that no rule may be kept for, with the reason.
+func (r *Request) unkept() string {
+	for _, p := range r.Decision.Parts {
+		if p.Behavior == Ask && p.Sealed != "" {
+			return fmt.Sprintf(" (%s: %s)", p.Action, p.Sealed)
+		}
+	}
+	return ""
 }
 
 // sessionRule reads a rule of the session.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -123,7 +124,7 @@ func TestCanKeep(t *testing.T) {
 		}
 	}
 	forged := Request{Decision: Decision{Behavior: Ask, Parts: []Part{{Behavior: Ask}}}}
-	if err := forged.CanKeep(patterns.Allow, "Bash(ls)"); err == nil || forged.Answers("Bash(ls)") || !forged.Frees("Bash(ls)", "ls") {
+	if err := forged.CanKeep(patterns.Allow, "Bash(ls)"); err == nil || forged.Answers("Bash(ls)") || !forged.Reaches("ls") || !forged.ReachesBelow("/") {
 		t.Errorf("a request of nobody keeps rules: %v", err)
 	}
 }
@@ -143,18 +144,68 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestFrees(t *testing.T) {
-	_, r := asked(t, spec{risk: true, ask: "Bash(rm:*)"}, using("Bash", "rm x"))
-	for _, tt := range []struct {
-		rule, line string
-		want       bool
+func TestReaches(t *testing.T) {
+	tests := []struct {
+		line string
+		want bool
 	}{
-		{"Bash(rm -rf:*)", "rm -rf x", true}, {"Bash(rm x)", "rm -rf x", false}, {"Bash(rm:*)", "rm x", false}, {"Bash(rm", "ls", true},
-		{"Bash(rm:*)", "rm -rf /", false}, // catastrophic: denied whatever is kept
-	} {
-		if got := r.Frees(tt.rule, tt.line); got != tt.want {
-			t.Errorf("%s frees %s: %v", tt.rule, tt.line, got)
+		{"rm -rf x", true}, {"rm $x", true}, {"rm x", true}, {"kill $x", true}, {"ls; halt", true}, {"$(halt)", true}, {"sudo rm -rf $x", true},
+		{"systemctl $x", true}, {"systemctl poweroff", true}, {"systemctl restart $x", false}, {"cryptsetup open $x", false}, {"cryptsetup luksErase $x", true},
+		{"ls $x", false}, {"git push $x", false}, {"unheard-of $x", false}, {"npm $x", false}, {"$x", false},
+		{"cp $x", false}, // onto a device it is catastrophic, and denied whatever is kept
+		{"ls 'open", false}, {"", true},
+	}
+	for _, s := range []spec{{risk: true}, {}} {
+		_, r := asked(t, s, using("Bash", "frob x"))
+		for _, tt := range tests {
+			if got := r.Reaches(tt.line); got != tt.want {
+				t.Errorf("%q: %v, with tiers %v", tt.line, got, s.risk)
+			}
 		}
+	}
+}
+
+// riskSays are overrides that put commands and paths into tier 3, and take some
+// out of it.
+func riskSays(t testing.TB) []Override {
+	matched := func(tools ...string) (m Matched) {
+		m.Possible = set(t, patterns.Deny, strings.Join(tools, "; "), "risk_overrides")
+		m.Proven = set(t, patterns.Allow, strings.Join(tools, "; "), "risk_overrides")
+		return m
+	}
+	return []Override{
+		{Commands: matched("Bash(npm publish:*)"), Class: risk.Forbidden, Text: "npm publish"},
+		{Paths: matched("Edit(/srv/prod/**)", "Read(/srv/prod/**)"), Class: risk.Forbidden, Text: "/srv/prod/**"},
+		{Commands: matched("Bash(halt)"), Class: risk.Moderate, Text: "halt"},
+	}
+}
+
+// What a policy puts into tier 3 is reached too, and what one beside it does.
+func TestReachesOverrides(t *testing.T) {
+	v, _ := evaluator(t, spec{risk: true}, nil)
+	more := *v.Policy
+	more.Overrides = riskSays(t)
+	for name, p := range map[string]*Policy{"its own": &more, "of a further one": {Mode: v.Policy.Mode, Place: place, Further: []*Policy{&more}}} {
+		v.Policy = p
+		r := v.Request(using("Bash", "frob x"))
+		for line, want := range map[string]bool{
+			"npm $x": true, "npm publish $x": true, "npm test $x": false, "nom $x": false, "cat /srv/prod/$x": true, "cat /srv/$x/y": true,
+		} {
+			if got := r.Reaches(line); got != want {
+				t.Errorf("%s: %s: %v", name, line, got)
+			}
+		}
+		for dir, want := range map[string]bool{
+			"/srv": true, "/srv/prod": true, "/srv/prod/x": true, "/": true, "/srv/product": false, workspace: false, workspace + "/src": false,
+		} {
+			if got := r.ReachesBelow(dir); got != want {
+				t.Errorf("%s: %s: %v", name, dir, got)
+			}
+		}
+	}
+	v.Policy, v.Env = &more, badFS{}
+	if r := v.Request(using("Bash", "frob x")); !r.ReachesBelow("/srv/product") {
+		t.Error("what fails reaches nothing")
 	}
 }
 

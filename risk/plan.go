@@ -191,3 +191,36 @@ func (p *plan) names(u *use) bool {
 	}
 	return len(u.operands) == 0 && len(p.plain) > 0
 }
+
+// worst is the highest class of the rows that hold for some command whose
+// subcommands and operands begin with these; "" may be any.
+func (p *plan) worst(operands []string) Class {
+	var class Class
+	for _, i := range p.plain {
+		class = max(class, p.rows[i].class)
+	}
+	for _, leads := range p.heads {
+		class = max(class, p.worstOf(leads, operands))
+	}
+	return max(class, p.worstOf(p.stars, operands))
+}
+
+func (p *plan) worstOf(leads []lead, operands []string) (class Class) {
+	for _, l := range leads {
+		if l.goesOn(operands) {
+			class = max(class, p.rows[l.row].class)
+		}
+	}
+	return class
+}
+
+// goesOn reports whether a command with these operands may, with more of them,
+// be of the path.
+func (l *lead) goesOn(operands []string) bool {
+	for i := range min(len(l.path), len(operands)) {
+		if operands[i] != "" && !star(l.path[i], operands[i]) {
+			return false
+		}
+	}
+	return true
+}

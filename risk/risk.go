@@ -259,6 +259,21 @@ func Command(a *shell.Action, p Profile) Finding {
 	return command(a, p, in)
 }
 
+// Worst returns the highest class that the tables have for a command that
+// begins with the words of a, whatever follows them.
+func Worst(a *shell.Action, p Profile) Class {
+	in := newRoom()
+	defer in.free()
+	class := command(a, p, in).Class
+	if name := programName(a); name != "" {
+		if plan := lookup(name, p); plan != nil {
+			u := in.read(a, name)
+			class = max(class, plan.worst(u.operands))
+		}
+	}
+	return class
+}
+
 func command(a *shell.Action, p Profile, in *room) Finding {
 	if len(a.Words) == 0 || !a.Words[0].Known() {
 		f := Finding{Class: Moderate, Reason: "the command name is known only when it runs", Factors: alone(FactorDynamic)}

@@ -305,10 +305,30 @@ var Table = []Mutant{
 		Test: "TestNothingThatRunsAnything",
 	},
 	{
-		Guard: "no rung that frees tier 3", File: "approval/commands.go",
-		Old:  `if rule == "" || ruins(r, rule) {`,
-		New:  `if rule == "" {`,
+		Guard: "no rung that reaches tier 3", File: "approval/ladder.go",
+		Old:  `		case s.reaches(r):`,
+		New:  `		case false:`,
 		Test: "TestLadder",
+	},
+	{
+		Guard: "no rung of any program reaches tier 3", File: "risk/risk.go",
+		Pkg:  "./approval",
+		Old:  `class = max(class, plan.worst(u.operands))`,
+		New:  `_ = plan.worst(u.operands)`,
+		Test: "TestRungsAreNoDanger",
+	},
+	{
+		Guard: "a rung reaches what a policy put into tier 3", File: "permission/keep.go",
+		Pkg:  "./approval",
+		Old:  `		env = whatMayCome{env}`,
+		New:  ``,
+		Test: "TestRungsReachNoOverride",
+	},
+	{
+		Guard: "the rows of subcommands that may follow", File: "risk/plan.go",
+		Old:  `		class = max(class, p.worstOf(leads, operands))`,
+		New:  `		_ = leads`,
+		Test: "TestWorstOfEveryRow",
 	},
 	{
 		Guard: "a kept rule stores no secret", File: "permission/keep.go",
