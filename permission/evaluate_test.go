@@ -372,9 +372,9 @@ func TestDontAsk(t *testing.T) {
 	}
 }
 
-// "Tier 3: session allow, modes and bare rules do not answer for a tier-3
-// action. A rule with a specifier that matches with Yes … is followed.
-// Otherwise layer 7 denies. risk = off turns tiers off."
+// "Tier 3: session rules of any form, modes and bare rules do not answer for a
+// tier-3 action. A policy's own rule with a specifier that matches with Yes … is
+// followed. Otherwise layer 7 denies. risk = off turns tiers off."
 func TestTier3(t *testing.T) {
 	on := func(s spec) spec { s.risk = true; return s }
 	rm := "Bash: rm -rf x"
@@ -388,7 +388,17 @@ func TestTier3(t *testing.T) {
 	check(t, on(spec{ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
 	check(t, on(spec{allow: "Bash(rm -rf x)"}), row{rm, "allow default Bash(rm -rf x)"})
 	check(t, on(spec{allow: "Bash; Bash(rm:*)"}), row{rm, "allow default Bash(rm:*)"})
-	check(t, on(spec{sessionAllow: "Bash(rm -rf x)", ask: "Bash(rm:*)"}), row{rm, "allow session-allow Bash(rm -rf x)"})
+	for _, rules := range []string{"Bash(rm -rf x)", "Bash(rm -rf:*)", "Bash(rm:*)", "Bash(rm *)", "Bash(rm -rf x); Bash; Edit; Edit(x)"} {
+		check(t, on(spec{sessionAllow: rules}), row{rm, "deny default"})
+		check(t, on(spec{sessionAllow: rules, allow: "Bash", mode: "bypassPermissions"}), row{rm, "deny default"})
+		check(t, on(spec{sessionAllow: rules, ask: "Bash(rm:*)"}), row{rm, "ask ask-list Bash(rm:*)"})
+		check(t, on(spec{sessionAllow: rules, allow: "Bash(rm:*)"}), row{rm, "allow default Bash(rm:*)"})
+		check(t, spec{sessionAllow: rules, ask: "Bash(rm:*)"}, row{rm, "allow session-allow " + strings.Split(rules, "; ")[0]})
+	}
+	check(t, on(spec{sessionAllow: "Bash(kill:*)"}), row{"Bash: kill 1234", "allow session-allow Bash(kill:*)"},
+		row{"Bash: kill -9 -1", "deny default"}, row{"Bash: kill 1234; kill -9 -1", "deny default"}, row{"Bash: kill -9 -1 1234", "deny default"})
+	check(t, on(spec{sessionAllow: "Bash(sudo rm:*); Bash(rm -rf x)"}), row{"Bash: sudo rm -rf x", "deny default"})
+	check(t, on(spec{sessionAllow: "Bash(npm i)", allow: "Bash(rm -rf x)", ask: "Bash(npm:*)"}), row{"Bash: npm i; rm -rf x", "allow session-allow Bash(npm i)"})
 	check(t, on(spec{deny: "Bash"}), row{rm, "deny deny-list Bash"})
 	// A gate miss that asks does not soften it, one that denies names itself.
 	check(t, on(spec{allow: "Bash(git:*)"}), row{rm, "deny default"})

@@ -138,7 +138,7 @@ func (e *evaluation) step(layer Layer, i int) Step {
 	_, listed := e.gate(i)
 	switch layer {
 	case LayerSessionAllow:
-		return e.stepOf(e.sessionAllow(i), i)
+		return e.sessionStep(i)
 	case LayerMode:
 		return e.stepOf(e.mode(i), i)
 	case LayerAllowList:
@@ -151,6 +151,19 @@ func (e *evaluation) step(layer Layer, i int) Step {
 		return e.lastStep(i)
 	}
 	return Step{}
+}
+
+// sessionStep is the step of the session's allows; one that is about an action
+// of tier 3 is named although it is no answer.
+func (e *evaluation) sessionStep(i int) Step {
+	if a := e.sessionAllow(i); a.given() {
+		return e.stepOf(a, i)
+	}
+	rule := because(e.cover(e.said.allow, i))
+	if !rule.given() {
+		return Step{}
+	}
+	return Step{Layer: LayerSessionAllow, Rule: rule.text(), Source: rule.source(), Reason: "tier 3: a rule of the session does not answer for it"}
 }
 
 // gateStep is the allow list's step; a match is named although it is no

@@ -3,6 +3,8 @@ package permission
 import (
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
 func explain(t *testing.T, s spec, use ToolUse) (*Trace, Decision) {
@@ -43,6 +45,25 @@ func TestTrace(t *testing.T) {
 	}
 	if a.Decides != 0 || a.Action != "run npm install" || a.Pos != 0 || a.End != len("npm install") {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A rule of the session that is about an action of tier 3 is named, with why it
+// does not answer.
+func TestTraceTier3(t *testing.T) {
+	s := spec{risk: true, sessionAllow: "Bash; Bash(rm:*)"}
+	tr, d := explain(t, s, using("Bash", "rm -rf x"))
+	want := Step{Layer: LayerSessionAllow, Rule: "Bash(rm:*)", Source: patterns.Source{Name: "session"}, Reason: "tier 3: a rule of the session does not answer for it"}
+	if steps := tr.Actions[0].Steps; len(steps) == 0 || steps[0] != want {
+		t.Errorf("%+v", tr.Actions[0].Steps)
+	}
+	reason := "tier 3: destructive operation; it is never run without a rule of the policy that names it"
+	if want := reason + " (Bash(rm:*) is one of the session): run rm -rf x"; d.Reason != want {
+		t.Errorf("%q, want %q", d.Reason, want)
+	}
+	s.sessionAllow = "Bash"
+	if tr, d := explain(t, s, using("Bash", "rm -rf x")); d.Reason != reason+": run rm -rf x" || tr.Actions[0].Steps[0].Layer == LayerSessionAllow {
+		t.Errorf("%q %+v", d.Reason, tr.Actions[0].Steps)
 	}
 }
 

@@ -163,13 +163,23 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 	case notListed:
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
 	case neverRun:
-		return fmt.Appendf(b, "%s; it is never run without a rule that names it", e.acts[i].why)
+		b = fmt.Appendf(b, "%s; it is never run without a rule of the policy that names it", e.acts[i].why)
+		return append(b, e.forNothing(i)...)
 	case isHarmless:
 		return append(b, e.acts[i].harmlessBy()...)
 	case notAllowed:
 		return append(b, e.acts[i].unapproved(e.policy.RiskOff)...)
 	}
 	return b
+}
+
+// forNothing tells of a session rule that is about act i, of tier 3, and does
+// not answer for it.
+func (e *evaluation) forNothing(i int) string {
+	if rule := e.cover(e.said.allow, i); rule != nil {
+		return fmt.Sprintf(" (%s is one of the session)", rule)
+	}
+	return ""
 }
 
 // fixedWords are the words of grounds that are always the same, or how they

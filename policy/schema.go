@@ -45,7 +45,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 var described = map[string]string{
 	"mode": "the permission mode", "unlisted": "what the allow list does not name", "risk": "risk tiers",
 	"catastrophic": "the guard against rm -rf / and its like", "allow": "what is let through: a gate, not an approver",
-	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to`,
+	"ask": "what a person is asked about", "deny": "what never runs", "approved": `what a person said "always" to; none of it lets tier 3 run`,
 	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
 	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path is: ask makes it tier 2",

@@ -48,6 +48,11 @@ once, tier 2 after you are asked at the terminal, tier 3 not at all. One argumen
 behind -- is a line for the shell; several are words, which are quoted. What was
 decided is what runs, byte for byte.
 
+Only a rule of the policy that names a command of tier 3 lets it run, or asks you
+about it: allow or ask "Bash(rm -rf build)", in a file or by --allow or --ask, not
+"Bash". No rule of a session does, nor one that you said "always" to, whatever it
+names: not what you answered, not --session-allow, not "approved" in a policy.
+
 The decision is in the record of decisions before the command starts, and what
 became of it afterwards; what cannot be recorded does not run. A command that is
 not answered in time is denied, and so is one where there is no terminal to ask

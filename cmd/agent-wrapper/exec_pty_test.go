@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/agent-wrapper/agent-wrapper/execution"
 )
 
 // kubectlStub is the kubectl of these tests: it notes each call, says what it has, and
@@ -32,7 +35,7 @@ func withStub(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"bin/kubectl": kubectlStub, "bin/halt": "#!/bin/sh\necho RAN >> \"$HOME/calls\"\n", "config": "clusters: []\n", "other": "clusters: [] # other\n"} {
+	for name, text := range map[string]string{"bin/kubectl": kubectlStub, "bin/halt": "#!/bin/sh\necho RAN >> \"$HOME/calls\"\n", "bin/wipefs": "#!/bin/sh\necho \"wipefs $*\" >> \"$HOME/calls\"\n", "config": "clusters: []\n", "other": "clusters: [] # other\n"} {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -212,12 +215,65 @@ func TestExecNotAnswered(t *testing.T) {
 	x.finished("3", "", 1)
 }
 
-// Tier 3 is refused without a question, also for a session in which all is
-// allowed.
+// keptFor writes rules that a session called kept allows, as an answer keeps
+// them.
+func keptFor(t *testing.T, home string, rules ...string) {
+	t.Helper()
+	var all []execution.Rule
+	for _, rule := range rules {
+		all = append(all, execution.Rule{
+			Scope: execution.Scope{Session: "kept", Dir: home}, List: "allow", Text: rule, At: time.Now(), Until: time.Now().Add(time.Hour),
+		})
+	}
+	if err := execution.SessionsAt(filepath.Join(home, ".local/state/agent-wrapper", sessionsDir)).Keep(time.Now(), all...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Tier 3 is refused without a question, whatever is allowed for a session and
+// wherever that comes from.
 func TestExecRefuses(t *testing.T) {
 	t.Parallel()
-	x := script(t, withStub(t), "x --session-allow Bash -- 'kubectl get pods; halt'")
-	x.finished("3", "", 0)
+	home := withStub(t)
+	keptFor(t, home, "Bash(halt)", "Bash(wipefs:*)", "Bash(wipefs -a x)", "Bash(kubectl:*)")
+	if err := os.WriteFile(filepath.Join(home, "p.toml"), []byte("approved = ['Bash(halt)', 'Bash(wipefs:*)']\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := script(t, home,
+		"x --session-allow Bash -- 'kubectl get pods; halt'", "x --session-allow 'Bash(halt)' -- halt", "x --session-allow 'Bash(wipefs:*),Bash(wipefs -a x)' -- wipefs -a x",
+		"x --policy p.toml -- halt", "x --policy p.toml -- wipefs -a x", "x --session kept -- halt", "x --session kept -- wipefs -a x",
+		"x --session kept -- 'wipefs x; kubectl delete x; wipefs -a x'", "x --session kept --allow Bash -- halt", "x --session kept -- wipefs x")
+	x.wait("it is never run without a rule of the policy that names it (Bash(halt) is one of the session)")
+	x.finished("3 3 3 3 3 3 3 3 3 0", "wipefs x", 0)
+}
+
+// Only a rule of the policy that names it lets tier 3 run, or has it asked: then
+// it can be approved once, and there is no rule to keep.
+func TestExecTier3(t *testing.T) {
+	t.Parallel()
+	home := withStub(t)
+	keptFor(t, home, "Bash(halt)", "Bash(wipefs:*)")
+	x := script(t, home, "x --allow 'Bash(halt)' -- halt", "x --session kept --ask 'Bash(wipefs:*)' -- wipefs -a x", "x --session kept --ask 'Bash(wipefs:*)' -- wipefs -a x")
+	x.press("o")
+	x.wait("code 0")
+	x.press("d")
+	shown := x.finished("0 0 3", "RAN|wipefs -a x", 2)
+	if strings.Contains(shown, "[s]") {
+		t.Errorf("an answer for the session is offered:\n%s", shown)
+	}
+}
+
+// What is kept of an answer to tier 2 is not about what of that program is of
+// tier 3, and does not let it run.
+func TestExecKeepsNoTier3(t *testing.T) {
+	t.Parallel()
+	x := script(t, withStub(t), "x -- wipefs x", "x -- wipefs x", "x --no-input -- wipefs y", "x -- wipefs -a x")
+	x.press("s")
+	x.wait("allow Bash(wipefs x) is kept for this session, until ")
+	shown := x.finished("0 0 3 3", "wipefs x|wipefs x", 1)
+	if strings.Contains(shown, "any `wipefs` command") {
+		t.Errorf("a rule for the program is offered:\n%s", shown)
+	}
 }
 
 // The command has the terminal: it is typed at, and interrupted.

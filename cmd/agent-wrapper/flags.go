@@ -47,7 +47,7 @@ func (p *policyFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&p.allow, "allow", nil, "allow `rules`, with commas between them: 'Read,Bash(git status)'; repeatable")
 	flags.StringArrayVar(&p.ask, "ask", nil, "ask `rules`")
 	flags.StringArrayVar(&p.deny, "deny", nil, "deny `rules`")
-	flags.StringArrayVar(&p.sessionAllow, "session-allow", nil, "`rules` that were allowed for the session")
+	flags.StringArrayVar(&p.sessionAllow, "session-allow", nil, "`rules` that were allowed for the session; none of them lets tier 3 run")
 	flags.StringArrayVar(&p.sessionDeny, "session-deny", nil, "`rules` that were denied for the session")
 	flags.StringArrayVar(&p.rules, "rules", nil, "granular rules: a JSON array, or `@file` with one")
 	flags.SetNormalizeFunc(aliases)

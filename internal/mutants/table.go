@@ -1,5 +1,11 @@
 package mutants
 
+// noTier3 is where the rules of a session are kept from tier 3.
+const noTier3 = `	if e.strict(i) {
+		return answer{}
+	}
+	rule := e.cover(e.said.allow, i)`
+
 // Table is the guards that are removed, each with the test that holds it.
 var Table = []Mutant{
 	{
@@ -329,6 +335,32 @@ var Table = []Mutant{
 		Old:  `		class = max(class, p.worstOf(leads, operands))`,
 		New:  `		_ = leads`,
 		Test: "TestWorstOfEveryRow",
+	},
+	{
+		Guard: "no rule of a session answers for tier 3", File: "permission/evaluate.go",
+		Old:  noTier3,
+		New:  `	rule := e.cover(e.said.allow, i)`,
+		Test: "TestTier3",
+	},
+	{
+		Guard: "no rule of a session of any form answers for tier 3", File: "permission/evaluate.go",
+		Old:  noTier3,
+		New:  `	rule := e.cover(e.said.allow, i)`,
+		Test: "TestSessionsReachNoTier3",
+	},
+	{
+		Guard: "no rule of a session answers for tier 3, wherever it comes from", File: "permission/evaluate.go",
+		Pkg:  "./policy",
+		Old:  noTier3,
+		New:  `	rule := e.cover(e.said.allow, i)`,
+		Test: "TestKeptRulesReachNoTier3",
+	},
+	{
+		Guard: "exec runs nothing of tier 3 by a rule of a session", File: "permission/evaluate.go",
+		Pkg:  "./cmd/agent-wrapper",
+		Old:  noTier3,
+		New:  `	rule := e.cover(e.said.allow, i)`,
+		Test: "TestExecRefuses",
 	},
 	{
 		Guard: "a kept rule stores no secret", File: "permission/keep.go",
