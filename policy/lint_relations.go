@@ -32,8 +32,29 @@ func noEffect(l *linter) {
 		if why := l.neverAllowed(r); why != "" {
 			l.done[r] = true
 			l.find(LevelWarning, r, "it allows nothing, "+why, "remove it, or name what the command runs")
+		} else if line := l.onlyTier3(r); line != "" {
+			l.done[r] = true
+			l.find(LevelWarning, r, fmt.Sprintf("it allows nothing: %q is of tier 3, which no rule lets run that was kept from an answer", line), "remove it, or write it under allow")
 		}
 	})
+}
+
+// fillings take the place of a rule's wildcards where it is tried.
+var fillings = []string{"any.example", "any any", "any", "x:1", "--version", ""}
+
+// onlyTier3 returns a command that the rule names if it was kept from an answer
+// and names only such as are of tier 3, for which it then says nothing.
+func (l *linter) onlyTier3(r *linted) (line string) {
+	if r.key != approvedList {
+		return ""
+	}
+	for _, text := range fillings {
+		line = r.cmd.filled(text)
+		if l.allows(r, line) || r.policy.decide("Bash", "command", line).Tier != 3 {
+			return ""
+		}
+	}
+	return line
 }
 
 // neverAllowed says why no command that the rule matches is allowed by it, ""
@@ -41,12 +62,12 @@ func noEffect(l *linter) {
 // so by the rule's own.
 func (l *linter) neverAllowed(r *linted) string {
 	c := r.cmd
-	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r.item) // ask and deny: see overruled
+	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r) // ask and deny: see overruled
 	if c.entry != nil && (c.entry.Plain || wraps(c.entry)) {
 		return ""
 	}
 	why := ""
-	for _, tail := range []string{"any.example", "any any", "any", "x:1", "--version", ""} {
+	for _, tail := range fillings {
 		line := c.filled(tail)
 		hidden := opaque(analyze(line, l.catalog))
 		if hidden == "" || alone.decide("Bash", "command", line).Behavior.String() == "allow" {

@@ -165,12 +165,17 @@ type trialPolicy struct {
 	session *permission.Session
 }
 
-// trialOf makes the policy in which an allow rule is tried.
-func (l *linter) trialOf(items ...Item) *trialPolicy {
-	s := &Spec{Allow: items, Ask: l.spec.Ask, Deny: l.spec.Deny, Risk: "off", Unlisted: "ask"}
-	for _, r := range l.spec.Rules {
-		if r.Action != "allow" {
-			s.Rules = append(s.Rules, r)
+// trialOf makes the policy in which an allow rule is tried. One that was kept
+// from an answer is tried with the tiers, of which it does not reach the third.
+func (l *linter) trialOf(r *linted) *trialPolicy {
+	s := &Spec{Allow: []Item{r.item}, Ask: l.spec.Ask, Deny: l.spec.Deny, Risk: "off", Unlisted: "ask"}
+	if r.key == approvedList {
+		s.Allow, s.Approved = []Item{{Text: "Bash(no-program)"}}, s.Allow
+		s.Risk, s.Profile, s.RiskOverrides = l.spec.Risk, l.spec.Profile, l.spec.RiskOverrides
+	}
+	for _, g := range l.spec.Rules {
+		if g.Action != "allow" {
+			s.Rules = append(s.Rules, g)
 		}
 	}
 	p, session, _, err := s.Compile(lintPlace)
@@ -199,7 +204,7 @@ func (l *linter) allows(r *linted, line string) bool {
 
 func (l *linter) allowsUse(r *linted, tool, field, text string) bool {
 	if r.policy == nil {
-		r.policy = l.trialOf(r.item)
+		r.policy = l.trialOf(r)
 	}
 	return r.policy.decide(tool, field, text).Behavior == permission.Allow
 }

@@ -17,10 +17,13 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
+// approvedList is the list of rules that a person said "always" to.
+const approvedList = "approved"
+
 // listKeys are the keys of a policy file whose value is a list of rules, and
 // the list that each is read for.
 var listKeys = map[string]patterns.List{
-	"allow": patterns.Allow, "approved": patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny,
+	"allow": patterns.Allow, approvedList: patterns.Allow, "ask": patterns.Ask, "deny": patterns.Deny,
 }
 
 // listNames are the keys of lists in alphabetical order.
@@ -31,7 +34,7 @@ func (s *Spec) listed(key string) *[]Item {
 	switch key {
 	case "allow":
 		return &s.Allow
-	case "approved":
+	case approvedList:
 		return &s.Approved
 	case "ask":
 		return &s.Ask
