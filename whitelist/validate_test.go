@@ -140,3 +140,27 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// TestLengthLimit: S2-07. Longer than the limit is too long, as long as it is
+// not; it is 500 bytes where the list says nothing, and counts bytes.
+func TestLengthLimit(t *testing.T) {
+	shipped, err := Parse(Default, "default.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := parse(t, strings.Replace(strictTools, `"defaults"`, `"policy":{"max_command_length":40},"defaults"`, 1))
+	for _, tt := range []struct {
+		name  string
+		list  *List
+		limit int
+	}{{"shipped", shipped, 500}, {"built in", BuiltIn(), 500}, {"of the seed", seedList(t), 500}, {"not said", parse(t, strictTools), 500}, {"said", said, 40}} {
+		for _, line := range []string{"npm test", "npm test # é"} {
+			full := line + strings.Repeat(" ", tt.limit-len(line))
+			for n, want := range map[string]string{full[:tt.limit-1]: "allowed", full: "allowed", full + " ": "too_long"} {
+				if got := tt.list.result(n); got != want {
+					t.Errorf("%s: %d bytes, the limit is %d: %s, want %s", tt.name, len(n), tt.limit, got, want)
+				}
+			}
+		}
+	}
+}

@@ -77,6 +77,16 @@ not be run or recorded. A message on standard error says which it is.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), f, commandLine(args)) },
 	}
+	f.add(cmd)
+	cmd.AddCommand(a.execHistoryCommand(), a.execSessionCommand())
+	for _, sub := range cmd.Commands() {
+		sub.Args = usageArgs(sub.Args)
+	}
+	return cmd
+}
+
+// add adds the flags of exec to its command.
+func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.shell, "shell", "bash", "the `program` that runs the line: bash, sh, dash, ksh, mksh or zsh")
@@ -89,11 +99,6 @@ not be run or recorded. A message on standard error says which it is.`,
 	flags.BoolVar(&f.temp, "temp-dir", false, "run in an empty directory that is removed afterwards")
 	flags.BoolVar(&f.noInput, "no-input", false, "ask nobody: what would be asked is denied")
 	f.audit.add(flags)
-	cmd.AddCommand(a.execHistoryCommand(), a.execSessionCommand())
-	for _, sub := range cmd.Commands() {
-		sub.Args = usageArgs(sub.Args)
-	}
-	return cmd
 }
 
 // shells are the shells that a line can be for, with the options that keep them
@@ -332,10 +337,7 @@ func (j *job) run(ctx context.Context, line string) error {
 		}
 		env = append(env, "KUBECONFIG="+path)
 	}
-	sh := shells[filepath.Base(j.flags.shell)]
-	args := slices.Concat([]string{j.flags.shell}, sh.options, []string{"-c", "--", line})
-	c := &process.Command{Args: args, Dir: j.use.Dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
-	res, err := c.Run(ctx)
+	res, err := j.command(line, env).Run(ctx)
 	if recErr := j.record.Outcome(j.outcome(res, err)); recErr != nil {
 		return errors.Join(err, fmt.Errorf("the command ran (exit code %d), and that cannot be recorded: %w", res.Exit, recErr))
 	}
@@ -349,6 +351,13 @@ func (j *job) run(ctx context.Context, line string) error {
 		j.say("should it need one of them: these were not passed on (--keep-env NAME): %s", strings.Join(j.left, ", "))
 	}
 	return exit(res.Exit)
+}
+
+// command is the shell with the line.
+func (j *job) command(line string, env []string) *process.Command {
+	sh := shells[filepath.Base(j.flags.shell)]
+	args := slices.Concat([]string{j.flags.shell}, sh.options, []string{"-c", "--", line})
+	return &process.Command{Args: args, Dir: j.use.Dir, Env: env, Stdin: j.in, Stdout: j.out, Stderr: j.err, Limit: j.flags.limit}
 }
 
 // outcome is what the record says of a command that was started, or was not.

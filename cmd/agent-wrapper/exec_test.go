@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -43,5 +49,41 @@ func TestCatalogueOfExec(t *testing.T) {
 				t.Errorf("exec %s --%s: %+v", path, f.Name, last)
 			}
 		})
+	}
+}
+
+// silent is a person who never answers.
+type silent struct{}
+
+func (silent) Approve(ctx context.Context, _ permission.Request) (permission.Answer, error) {
+	<-ctx.Done()
+	return permission.Answer{}, ctx.Err()
+}
+
+// Unless somebody says otherwise a command may take 30 s, and a question waits
+// for 60 s (S1-x4); then it is denied.
+func TestExecWaits(t *testing.T) {
+	t.Parallel()
+	f := &execFlags{}
+	f.add(&cobra.Command{})
+	j := &job{app: &app{}, flags: f}
+	if got := j.command("ls", nil).Limit; got != 30*time.Second {
+		t.Errorf("the limit of a command is %v, want 30s", got)
+	}
+	if f.ttl != time.Hour {
+		t.Errorf("a rule of a session is kept for %v, want 1h", f.ttl)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := (&patient{person: silent{}, job: j}).Approve(t.Context(), permission.Request{})
+		if waited := time.Since(start); waited != time.Minute {
+			t.Errorf("the question waited for %v, want 1m", waited)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || err.Error() != "not answered within 1m0s" {
+			t.Errorf("what is not answered: %v", err)
+		}
+	})
+	if got := (&app{}).executeCommand().Flags().Lookup("timeout").DefValue; got != "30s" {
+		t.Errorf("the limit of a gate is %s, want 30s", got)
 	}
 }

@@ -484,6 +484,30 @@ var Table = []Mutant{
 		Test: "TestExecAsks",
 	},
 	{
+		Guard: "a command of exec may take 30 s", File: "cmd/agent-wrapper/exec.go",
+		Old:  `"timeout", 30*time.Second,`,
+		New:  `"timeout", 31*time.Second,`,
+		Test: "TestExecWaits",
+	},
+	{
+		Guard: "a question of exec waits for 60 s", File: "cmd/agent-wrapper/exec.go",
+		Old:  `"ask-timeout", time.Minute,`,
+		New:  `"ask-timeout", time.Hour,`,
+		Test: "TestExecWaits",
+	},
+	{
+		Guard: "a command of 500 bytes is not too long", File: "whitelist/validate.go",
+		Old:  `len(line) > max {`,
+		New:  `len(line) >= max {`,
+		Test: "TestLengthLimit",
+	},
+	{
+		Guard: "why a gate failed stands under failure_type", File: "gates/run.go",
+		Old:  "Failure   Failure    `json:\"failure_type,omitempty\"`",
+		New:  "Failure   Failure    `json:\"failure,omitempty\"`",
+		Test: "TestFailureType",
+	},
+	{
 		Guard: "a question of exec ends", File: "cmd/agent-wrapper/exec_ask.go",
 		Old:  `		limited, cancel = context.WithTimeout(ctx, limit)`,
 		New:  ``,
