@@ -89,7 +89,7 @@ not be run or recorded. A message on standard error says which it is.`,
 func (f *execFlags) add(cmd *cobra.Command) {
 	f.policyFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.shell, "shell", "bash", "the `program` that runs the line: bash, sh, dash, ksh, mksh or zsh")
+	flags.StringVar(&f.shell, "shell", "bash", "the `program` that runs the line: bash, sh, dash or zsh")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`file` of which the command gets a private copy as KUBECONFIG")
 	flags.DurationVar(&f.limit, "timeout", 30*time.Second, "how `long` the command may run; 0 is without a limit")
 	flags.DurationVar(&f.patience, "ask-timeout", time.Minute, "how `long` you are asked; then it is denied; 0 is without a limit")
@@ -111,8 +111,6 @@ var shells = map[string]struct {
 	"zsh":  {shell.Zsh, []string{"-f"}},
 	"sh":   {shell.Sh, nil},
 	"dash": {shell.Sh, nil},
-	"ksh":  {shell.Sh, nil},
-	"mksh": {shell.Sh, nil},
 }
 
 // job is one run of exec.
