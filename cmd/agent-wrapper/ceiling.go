@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/process"
@@ -22,41 +23,54 @@ import (
 )
 
 // bindWhitelists reads the whitelists that bind commands: those that the policy
-// names, and the one in its default place. One that cannot be read lets no
-// command pass.
-func (c *compiled) bindWhitelists(defaults bool) {
-	for _, file := range c.whitelistFiles(defaults) {
+// names, and usual if it is there, "" for none. One that cannot be read lets no
+// command pass, and is among the errors.
+func (c *compiled) bindWhitelists(usual string) (unusable []error) {
+	for _, file := range c.whitelistFiles(usual) {
 		c.policy.Guarded = append(c.policy.Guarded, file)
 		list, err := whitelist.Read(file)
 		if err != nil {
 			c.ceiling = append(c.ceiling, whitelist.Unusable{Err: err})
-			c.warnings = append(c.warnings, fmt.Sprintf("no command may run, since its whitelist cannot be used: %v", err))
+			unusable = append(unusable, fmt.Errorf("no command may run, since its whitelist cannot be used: %w", err))
 			continue
 		}
 		c.lists = append(c.lists, list)
 		c.ceiling = append(c.ceiling, c.validator(list, false))
 	}
+	return unusable
 }
 
 // validator holds commands against a list; argv says that they run without a
 // shell.
 func (c *compiled) validator(list *whitelist.List, argv bool) *whitelist.Validator {
-	return &whitelist.Validator{List: list, Argv: argv, Look: whitelist.Files{Dir: c.place.Workspace, Path: os.Getenv("PATH")}}
+	return &whitelist.Validator{List: list, Argv: argv, Look: c.look}
 }
 
-// whitelistFiles are the files of the whitelists that bind, absolute.
-func (c *compiled) whitelistFiles(defaults bool) []string {
+// whitelistFiles are the files of the whitelists that bind, absolute: those that
+// the policy names, and usual if something is there.
+func (c *compiled) whitelistFiles(usual string) []string {
 	var files []string
 	for _, item := range c.spec.Whitelists {
 		if file := besidePolicy(item); !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
-	usual := filepath.Join(c.place.Workspace, whitelist.FileName)
-	if _, err := os.Lstat(usual); defaults && !errors.Is(err, fs.ErrNotExist) && !slices.Contains(files, usual) {
+	if usual == "" || slices.Contains(files, usual) {
+		return files
+	}
+	if _, err := os.Lstat(usual); !errors.Is(err, fs.ErrNotExist) {
 		files = append(files, usual)
 	}
 	return files
+}
+
+// usualWhitelist is where a whitelist lies that no policy names, "" if none such
+// counts.
+func (p *policyFlags) usualWhitelist(place patterns.Place) string {
+	if p.isolated {
+		return ""
+	}
+	return filepath.Join(place.Workspace, whitelist.FileName)
 }
 
 // besidePolicy is the file that an item of a policy names: relative to the

@@ -63,9 +63,12 @@ func (f *planFlags) compilePlanned() (*planned, error) {
 // readWhitelists reads the whitelists that bind gates. One that cannot be read
 // is an error: nothing runs.
 func (p *planned) readWhitelists(f *planFlags) error {
-	named := f.whitelist != ""
-	files := p.whitelistFiles(!f.isolated && !named)
-	if named && !slices.Contains(files, absolute(f.whitelist)) {
+	usual := f.usualWhitelist(p.place)
+	if f.whitelist != "" {
+		usual = "" // another takes its place
+	}
+	files := p.whitelistFiles(usual)
+	if f.whitelist != "" && !slices.Contains(files, absolute(f.whitelist)) {
 		files = append(files, absolute(f.whitelist))
 	}
 	for _, file := range files {
@@ -80,10 +83,13 @@ func (p *planned) readWhitelists(f *planFlags) error {
 		p.bind(list, file)
 	}
 	if len(files) == 0 {
-		p.bind(whitelist.BuiltIn(), "built-in")
+		p.bind(whitelist.BuiltIn(), builtIn)
 	}
 	return nil
 }
+
+// builtIn is the name of the list that binds gates where there is no other.
+const builtIn = "built-in"
 
 func (p *planned) bind(list *whitelist.List, name string) {
 	p.lists = append(p.lists, list)
@@ -96,7 +102,7 @@ func (p *planned) tellLists(a *app) {
 	for _, w := range p.warnings {
 		a.warn(w)
 	}
-	if slices.Contains(p.names, "built-in") {
+	if slices.Contains(p.names, builtIn) {
 		a.warn("there is no whitelist: the strict built-in list binds (npm test, npm run build, npm run lint, git status, git diff); write " + whitelist.FileName + ", or name a file with --whitelist")
 	}
 }

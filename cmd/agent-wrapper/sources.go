@@ -39,6 +39,7 @@ type compiled struct {
 	warnings []string
 	lists    []*whitelist.List   // the whitelists that bind
 	ceiling  permission.Ceilings // made of them
+	look     whitelist.Look      // what they may look at for details; nil: nothing
 }
 
 // compile makes the policy of all sources ready for use.
@@ -56,14 +57,31 @@ func (p *policyFlags) compile() (*compiled, error) {
 
 // merged makes the policy of these sources ready for use.
 func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warnings []string) (*compiled, error) {
-	c := &compiled{sources: sources, place: place, warnings: warnings}
+	c, err := compose(place, sources)
+	if err != nil {
+		return nil, err
+	}
+	c.warnings = append(warnings, c.warnings...)
+	c.look = whitelist.Files{Dir: place.Workspace, Path: os.Getenv("PATH")}
+	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
+	if !p.unbound {
+		for _, err := range c.bindWhitelists(p.usualWhitelist(place)) {
+			c.warnings = append(c.warnings, err.Error())
+		}
+	}
+	return c, nil
+}
+
+// compose makes one policy of sources, the only way in which a command comes to
+// one. What it guards, and which whitelists bind, is for the caller to add: see
+// guarded and bindWhitelists.
+func compose(place patterns.Place, sources []policy.Source) (*compiled, error) {
+	c := &compiled{sources: sources, place: place}
 	c.spec, c.ignored = policy.Merge(sources)
-	var more []string
 	var err error
-	if c.policy, c.session, more, err = c.spec.Compile(place); err != nil {
+	if c.policy, c.session, c.warnings, err = c.spec.Compile(place); err != nil {
 		return nil, usage("%w", err)
 	}
-	c.warnings = append(c.warnings, more...)
 	for _, i := range c.ignored {
 		c.warnings = append(c.warnings, i.String())
 	}
@@ -71,10 +89,6 @@ func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warn
 		if !src.Trusted {
 			c.warnings = append(c.warnings, fmt.Sprintf("%s is not trusted and can only narrow: look at it, then run agent-wrapper trust %s", src.Name, src.Name))
 		}
-	}
-	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
-	if !p.unbound {
-		c.bindWhitelists(!p.isolated)
 	}
 	return c, nil
 }
@@ -136,14 +150,11 @@ func readTrust() (*policy.Trust, []string) {
 // files are the files that say what the agent may do, and where all that this
 // program keeps lies, there or not, absolute.
 func (p *policyFlags) files(place patterns.Place) []string {
-	var files []string
-	for _, f := range (policy.Dirs{Managed: managedDir, User: configDir(), Workspace: place.Workspace}).Files() {
-		files = append(files, f.Path)
+	state, err := stateDir()
+	if err != nil {
+		state = "" // nothing is kept
 	}
-	if dir, err := stateDir(); err == nil {
-		files = append(files, dir) // what is trusted, the record, the journal
-	}
-	files = append(files, filepath.Join(place.Workspace, whitelist.FileName), filepath.Join(place.Workspace, whitelist.LogFile))
+	files := guarded(policy.Dirs{Managed: managedDir, User: configDir(), Workspace: place.Workspace}, state)
 	for _, path := range []string{p.file, p.chat} {
 		if path != "" {
 			files = append(files, absolute(path))
@@ -155,4 +166,18 @@ func (p *policyFlags) files(place patterns.Place) []string {
 		}
 	}
 	return files
+}
+
+// guarded are the files that say what the agent may do, wherever nobody named
+// others, and state, where this program keeps what is trusted, the record and the
+// journal; "" is none.
+func guarded(d policy.Dirs, state string) []string {
+	var files []string
+	for _, f := range d.Files() {
+		files = append(files, f.Path)
+	}
+	if state != "" {
+		files = append(files, state)
+	}
+	return append(files, filepath.Join(d.Workspace, whitelist.FileName), filepath.Join(d.Workspace, whitelist.LogFile))
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -165,11 +166,12 @@ func (a *app) whitelistValidateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|LINE]",
 		Short: "Check a whitelist, or a command line against one",
-		Long: `validate reads a whitelist (default: ` + whitelist.FileName + ` in
-the workspace) and says where it is wrong, or what it lets through that its
-reader may not expect. With a command line in place of a file it says whether the
-whitelist lets it pass, and ends with 11 if it does not. Nothing is run, counted
-or recorded.`,
+		Long: `validate reads a whitelist and says where it is wrong, or what it lets through
+that its reader may not expect. With a command line in place of a file it says
+whether it passes, and ends with 11 if it does not. Without a file it takes the
+whitelists that bind commands here: ` + whitelist.FileName + ` in
+the workspace, and those that a policy names. Nothing is run, counted or
+recorded.`,
 		Example: `  agent-wrapper whitelist validate
   agent-wrapper whitelist validate 'npm run test-coverage-with-magic-flag'
   agent-wrapper whitelist validate --list team.json 'git push --force'`,
@@ -185,11 +187,11 @@ or recorded.`,
 			if len(args) == 1 {
 				file = args[0]
 			}
-			return a.validateList(dir, file)
+			return a.validateLists(dir, file)
 		},
 	}
 	cmd.Flags().StringVar(&rules.cwd, "cwd", "", "the workspace `directory` (default: here)")
-	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace)")
+	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace, and those that a policy names)")
 	cmd.Flags().BoolVar(&argv, "argv", false, "the line is run without a shell, as a gate is: names of custom programs pass")
 	return cmd
 }
@@ -200,49 +202,50 @@ func namesFile(arg string) bool {
 	return err == nil || filepath.Ext(arg) == ".json" && !strings.ContainsAny(arg, " \t")
 }
 
-// readList reads a whitelist: the one that was named, the workspace's, or the
-// built-in one, and says so.
-func (a *app) readList(dir, file string) (*whitelist.List, error) {
-	path := file
-	if path == "" {
-		path = filepath.Join(dir, whitelist.FileName)
+// binding are the whitelists to look at: the one in file, or for "" those that
+// bind commands in a directory. Where there is none the built-in one is taken,
+// and that is said.
+func (a *app) binding(dir, file string) (*planned, error) {
+	f := &planFlags{policyFlags: policyFlags{cwd: dir, isolated: file != ""}, whitelist: file}
+	p, err := f.compilePlanned()
+	if err == nil && slices.Contains(p.names, builtIn) {
+		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(filepath.Join(p.place.Workspace, whitelist.FileName)))
 	}
-	list, err := whitelist.Read(path)
-	switch {
-	case err == nil:
-		return list, nil
-	case file == "" && errors.Is(err, fs.ErrNotExist):
-		fmt.Fprintf(a.err, "%s is not there: the built-in whitelist is taken\n", visible.Line(path))
-		return whitelist.BuiltIn(), nil
-	}
-	return nil, usage("%v", err)
+	return p, err
 }
 
-func (a *app) validateList(dir, file string) error {
-	list, err := a.readList(dir, file)
+func (a *app) validateLists(dir, file string) error {
+	p, err := a.binding(dir, file)
 	if err != nil {
 		return err
 	}
-	for _, w := range list.Warnings() {
-		fmt.Fprintln(a.err, "warning:", visible.Line(w))
+	for _, list := range p.lists {
+		for _, w := range list.Warnings() {
+			fmt.Fprintln(a.err, "warning:", visible.Line(w))
+		}
+		if _, err := fmt.Fprintf(a.out, "%s can be used: %d programs\n", list.Name(), list.Programs()); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(a.out, "%s can be used: %d programs\n", list.Name(), list.Programs())
-	return err
+	return nil
 }
 
 func (a *app) validateLine(dir, file, line string, argv bool) error {
-	list, err := a.readList(dir, file)
+	p, err := a.binding(dir, file)
 	if err != nil {
 		return err
 	}
-	v := whitelist.Validator{List: list, Argv: argv, Look: whitelist.Files{Dir: dir, Path: os.Getenv("PATH")}}
-	refused := v.Validate(line, shell.Analyze(line, shell.Options{Dir: dir, Workspace: dir}))
-	if refused == nil {
-		_, err := fmt.Fprintln(a.out, "allowed")
-		return err
+	options := p.options()
+	options.Dir = p.place.Workspace
+	facts := shell.Analyze(line, options)
+	for _, list := range p.lists {
+		if refused := p.validator(list, argv).Validate(line, facts); refused != nil {
+			fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
+			return exit(codeDeny)
+		}
 	}
-	fmt.Fprintf(a.out, "%s\n%v\n", refused.Reason, refused)
-	return exit(codeDeny)
+	_, err = fmt.Fprintln(a.out, "allowed")
+	return err
 }
 
 func (a *app) whitelistSchemaCommand() *cobra.Command {
