@@ -243,6 +243,9 @@ func TestRunTestsErrors(t *testing.T) {
 		{write(t, FileName, "denny = []", "x.cases.toml", sampleCases), "unknown key denny"},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\ncwd='x'"), `cwd "x" is not absolute`},
 		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={deny=['bash']}"), "did you mean Bash"},
+		// Nobody who gives no evaluator gets decisions without a whitelist.
+		{write(t, FileName, "whitelist = 'l.json'", "x.cases.toml", sampleCases), "agent-wrapper.toml:1:13: the policy names a whitelist, which is not read here"},
+		{write(t, FileName, "", "x.cases.toml", "[[case]]\nuse='Bash'\nwith={whitelist='l.json'}"), "x.cases.toml:1: the policy does not load: "},
 	}
 	for _, tt := range tests {
 		if _, err := RunTests(tt.name, TestOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {

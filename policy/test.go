@@ -22,6 +22,11 @@ type TestOptions struct {
 	// Update writes the decisions that cases get into their files, where they
 	// differ from what is expected or nothing is.
 	Update bool
+	// Evaluator puts together what decides a case, all but its file system: by
+	// spec, which is the policy in file with what the case adds. An error says
+	// why that cannot be used. nil is a policy by itself, and then one that names
+	// a whitelist is an error.
+	Evaluator func(file string, spec *Spec, place patterns.Place) (*permission.Evaluator, error)
 }
 
 // Report is what came out of the tests of a directory.
@@ -64,6 +69,9 @@ func RunTests(dir string, opt TestOptions) (Report, error) {
 	files, err := caseFiles(dir)
 	if err != nil {
 		return Report{}, err
+	}
+	if opt.Evaluator == nil {
+		opt.Evaluator = byItself
 	}
 	t := &tester{root: dir, opt: opt, policies: map[string]*underTest{}}
 	var errs []error
@@ -110,9 +118,23 @@ type tester struct {
 	report   Report
 }
 
+// byItself decides by a policy and nothing beside it.
+func byItself(_ string, spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
+	for _, item := range spec.Whitelists {
+		return nil, at(item.Source, errors.New("the policy names a whitelist, which is not read here"))
+	}
+	p, session, _, err := spec.Compile(place)
+	if err != nil {
+		return nil, err
+	}
+	return &permission.Evaluator{Policy: p, Session: session}, nil
+}
+
 // underTest is one policy file with its coverage.
 type underTest struct {
 	spec *Spec
+	// evaluator decides by the policy, or by it and more.
+	evaluator func(spec *Spec, place patterns.Place) (*permission.Evaluator, error)
 	// err is why the policy does not load; told, that it was said.
 	err     error
 	told    bool
@@ -177,9 +199,12 @@ func (t *tester) read(path string) *underTest {
 		return p
 	}
 	p := &underTest{touched: map[patterns.Source]bool{}}
+	p.evaluator = func(spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
+		return t.opt.Evaluator(path, spec, place)
+	}
 	p.spec, p.err = ReadFile(path)
 	if p.err == nil {
-		_, _, _, p.err = p.spec.Compile(patterns.Place{Workspace: defaultDir, Home: defaultHome})
+		_, p.err = p.evaluator(p.spec, patterns.Place{Workspace: defaultDir, Home: defaultHome})
 	}
 	t.policies[path] = p
 	t.order = append(t.order, p)
@@ -232,10 +257,14 @@ func (s *Spec) singles() []single {
 	return all
 }
 
-// touches reports whether the rule says something in one of the cases.
+// touches reports whether the rule says something in one of the cases, where
+// nothing stands beside it.
 func (p *underTest) touches(alone single) bool {
+	only := &underTest{evaluator: func(spec *Spec, place patterns.Place) (*permission.Evaluator, error) {
+		return byItself("", spec, place)
+	}}
 	for _, c := range p.cases {
-		if _, trace, err := decide(alone.spec, c); err == nil && said(trace)[alone.item.Source] {
+		if _, trace, err := only.decide(alone.spec, c); err == nil && said(trace)[alone.item.Source] {
 			return true
 		}
 	}
@@ -260,7 +289,7 @@ func (p *underTest) run(c Case) (Result, error) {
 	if c.With != nil {
 		spec.Add(c.With)
 	}
-	d, trace, err := decide(spec, c)
+	d, trace, err := p.decide(spec, c)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s:%d: %w", c.File, c.Line, err)
 	}
@@ -271,19 +300,20 @@ func (p *underTest) run(c Case) (Result, error) {
 }
 
 // decide is the decision on a case by a policy, with how it came about.
-func decide(spec *Spec, c Case) (permission.Decision, *permission.Trace, error) {
+func (p *underTest) decide(spec *Spec, c Case) (permission.Decision, *permission.Trace, error) {
 	set := c.Setting.or(Setting{})
 	place, err := set.place()
 	if err != nil {
 		return permission.Decision{}, nil, err
 	}
-	compiled, session, _, err := spec.Compile(place)
+	v, err := p.evaluator(spec, place)
 	if err != nil {
 		return permission.Decision{}, nil, fmt.Errorf("the policy does not load: %w", err)
 	}
+	v.Env = set.fake()
 	use := permission.ToolUse{Tool: c.Tool, Input: c.Input, Dir: place.Workspace, Dialect: dialect(set.Shell)}
 	var trace permission.Trace
-	return permission.Evaluate(compiled, session, &use, set.fake(), &trace), &trace, nil
+	return v.Explain(use, &trace), &trace, nil
 }
 
 func difference(want, got Expectation) string {

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/whitelist"
 )
 
 func (a *app) testCommand() *cobra.Command {
@@ -25,7 +31,8 @@ beside it, or in the nearest directory above, and compares:
   use = "Bash(git push)"
   expect = "ask ask-list Bash(git push:*)"
 
-The exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
+The decisions are those of check --policy, with the whitelists that bind there. The
+exit code is 1 if a case gets another decision, 2 if a file cannot be read.`,
 		Args: exactly(1, "one directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.testPolicies(args[0], options, junit, coverage)
@@ -41,6 +48,7 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return usage("%s is not a directory: give one with *.cases.toml files in it", dir)
 	}
+	options.Evaluator = caseEvaluator
 	report, err := policy.RunTests(dir, options)
 	if len(report.Results) > 0 {
 		text := strings.ReplaceAll(report.Text(coverage), "\u00a0", " ") // diffs have them at random
@@ -58,6 +66,28 @@ func (a *app) testPolicies(dir string, options policy.TestOptions, junit string,
 		return exit(codeInternal)
 	}
 	return nil
+}
+
+// caseEvaluator decides the cases of a policy as check --policy decides tool uses
+// in the policy's own directory: the same sources, guards and whitelists. Cases
+// lie in a file system that each of them describes, so nothing else is read.
+func caseEvaluator(file string, spec *policy.Spec, place patterns.Place) (*permission.Evaluator, error) {
+	c, err := compose(place, []policy.Source{{Kind: policy.Named, Name: file, Spec: spec, Trusted: true}})
+	if err != nil {
+		return nil, err
+	}
+	dir := absolute(filepath.Dir(file))
+	if err := errors.Join(c.bindWhitelists(filepath.Join(dir, whitelist.FileName))...); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for i, name := range c.policy.Guarded {
+		if inside, below := strings.CutPrefix(name, dir+"/"); below {
+			c.policy.Guarded[i] = path.Join(place.Workspace, inside)
+		}
+	}
+	dirs := policy.Dirs{Managed: managedDir, User: path.Join(place.Home, ".config/agent-wrapper"), Workspace: place.Workspace}
+	c.policy.Guarded = append(c.policy.Guarded, guarded(dirs, path.Join(place.Home, ".local/state/agent-wrapper"))...)
+	return c.evaluator(), nil
 }
 
 func writeJUnit(path string, report *policy.Report) (err error) {

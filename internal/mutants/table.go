@@ -778,4 +778,17 @@ var Table = []Mutant{
 		New: `false`,
 		Pkg: "./whitelist", Test: "TestDenies",
 	},
+	{
+		Guard: "test obeys the whitelists of its policy", File: "cmd/agent-wrapper/testcmd.go",
+		Old: `	return c.evaluator(), nil`,
+		New: `	c.ceiling = nil
+	return c.evaluator(), nil`,
+		Pkg: "./cmd/agent-wrapper", Test: "TestOneDecision",
+	},
+	{
+		Guard: "a policy that names a whitelist is not tested without it", File: "policy/test.go",
+		Old: `for _, item := range spec.Whitelists {`,
+		New: `for _, item := range spec.Whitelists[:0] {`,
+		Pkg: "./policy", Test: "TestRunTestsErrors",
+	},
 }

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/policy"
+	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
+)
+
+// decided is what came out for a tool use.
+type decided struct{ Behavior, Layer, Rule string }
+
+// matrixUses are the tool uses that are put to every command.
+var matrixUses = []struct{ tool, input string }{
+	{"Bash", `{"command":"npm test"}`},
+	{"Bash", `{"command":"npm run build"}`},
+	{"Bash", `{"command":"npm publish"}`},
+	{"Bash", `{"command":"git push"}`},
+	{"Bash", `{"command":"eslint src"}`},
+	{"Bash", `{"command":"npm test && npm run build"}`},
+	{"Bash", `{"command":"deploy --to prod"}`},
+	{"Bash", `{"command":"cat .env"}`},
+	{"Monitor", `{"command":"npm publish"}`},
+	{"Edit", `{"file_path":"src/a.go","old_string":"a","new_string":"b"}`},
+	{"Edit", `{"file_path":"ci/list.json","old_string":"a","new_string":"b"}`},
+	{"Edit", `{"file_path":"agent-wrapper.local.toml","old_string":"a","new_string":"b"}`},
+	{"Edit", `{"file_path":".smartergpt/logs/hallucinations.jsonl","old_string":"a","new_string":"b"}`},
+	{"Read", `{"file_path":"README.md"}`},
+	{"WebFetch", `{"url":"https://example.com","prompt":"x"}`},
+}
+
+// The whitelists of the fixtures.
+const (
+	someList = `"defaults":{"npm":{"commands":["test","run build"],"allow_args":[],"deny_args":[]},` +
+		`"git":{"commands":["push"],"allow_args":[],"deny_args":[]}},` +
+		`"custom":{"eslint":{"binary":"node_modules/.bin/eslint","allow_positionals":true}}`
+	strictList     = `{"version":"1.0.0","mode":"strict",` + someList + `,"policy":{"hallucination_threshold":100}}`
+	permissiveList = `{"version":"1.0.0","mode":"permissive",` + someList + `,"policy":{"hallucination_threshold":100}}`
+	rehearsalList  = `{"version":"1.0.0","mode":"strict",` + someList + `,"policy":{"dry_run_mode":true}}`
+	rules          = "allow = [\"Bash\", \"Edit(**)\"]\nask = [\"Bash(npm run build:*)\"]\ndeny = [\"Bash(git push:*)\"]\n"
+)
+
+// matrixFixtures are policies with what lies beside them, and the behavior that
+// each of matrixUses has under them: a, k (ask), d.
+var matrixFixtures = []struct {
+	name, policy, list, usual string
+	want                      string
+}{
+	{name: "rules alone", policy: rules, want: "akadakaaaaakkkk"},
+	{name: "a whitelist that the policy names", policy: rules + `whitelist = "ci/list.json"`, list: strictList, want: "akdddddddakkkkk"},
+	{name: "one in its usual place", policy: rules, usual: strictList, want: "akdddddddaakkkk"},
+	{name: "both", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, usual: strictList, want: "akdddddddakkkkk"},
+	{name: "a permissive one", policy: rules + `whitelist = "ci/list.json"`, list: permissiveList, want: "akkdkdkkkakkkkk"},
+	{name: "a dry run", policy: rules + `whitelist = "ci/list.json"`, list: rehearsalList, want: "akadakaaaakkkkk"},
+	{name: "settings", policy: "mode = \"dontAsk\"\nunlisted = \"deny\"\nrisk = \"off\"\n" + rules, want: "adadadaaaaadddd"},
+	{name: "tables", policy: "profile = \"terminal\"\nsensitive_paths = \"ask\"\n" + tables, list: strictList, want: "kkkkkkakkkkkkak"},
+}
+
+// tables are what a policy says of programs and risk.
+const tables = `
+[programs.deploy]
+operands = "text"
+options = ["--to="]
+
+[[risk_overrides]]
+pattern = "deploy:*"
+risk = "safe"
+`
+
+// TestOneDecision: the same tool use under the same policy gets the same decision
+// from every command that decides tool uses of agents.
+func TestOneDecision(t *testing.T) {
+	for _, f := range matrixFixtures {
+		t.Run(f.name, func(t *testing.T) {
+			dir := layFixture(t, f.policy, f.list, f.usual)
+			file := filepath.Join(dir, policy.FileName)
+			named := []string{"--cwd", dir, "--policy", file}
+			want := byCheck(t, named...)
+			letters := ""
+			for _, d := range want {
+				letters += map[string]string{"allow": "a", "ask": "k", "deny": "d"}[d.Behavior]
+			}
+			if letters != f.want {
+				t.Fatalf("check says %s, want %s: %+v", letters, f.want, want)
+			}
+			for name, got := range map[string][]decided{
+				"test":              byTest(t, dir, want),
+				"run":               byRun(t, named...),
+				"explain":           byExplain(t, named...),
+				"check of a folder": byTrust(t, dir, file),
+			} {
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("check and %s differ (-check +%s):\n%s", name, name, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestRowsDecideAlike: a row of check --jsonl, which brings its policy as JSON,
+// gets the decision of check. It can name neither a whitelist nor programs: such
+// a row is refused.
+func TestRowsDecideAlike(t *testing.T) {
+	dir := layFixture(t, rules, "", "")
+	want := byCheck(t, "--cwd", dir, "--policy", filepath.Join(dir, policy.FileName))
+	const asRow = `{"allow":["Bash","Edit(**)"],"ask":["Bash(npm run build:*)"],"deny":["Bash(git push:*)"]%s}`
+	rows := func(more string) []decided {
+		var in strings.Builder
+		for i, use := range matrixUses {
+			fmt.Fprintf(&in, `{"id":"%d","policy":`+asRow+`,"tool":%q,"input":%s}`+"\n", i, more, use.tool, use.input)
+		}
+		out, _ := saidBy(t, in.String(), "check", "--jsonl")
+		var all []decided
+		for line := range strings.Lines(out) {
+			all = append(all, answerOf(t, line))
+		}
+		return all
+	}
+	got := rows("")
+	for i := range want {
+		// Rows know of no files but the policy file's own name, so what else is
+		// guarded is an ordinary path to them.
+		if want[i].Layer == "guard" && got[i] == (decided{"allow", "default", "Edit(**)"}) {
+			got[i] = want[i]
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("check and check --jsonl differ (-check +row):\n%s", diff)
+	}
+	for _, more := range []string{`,"whitelist":"ci/list.json"`, `,"whitelist":""`, `,"programs":{}`, `,"approved":[]`} {
+		for i, d := range rows(more) {
+			if d != (decided{Behavior: "deny", Layer: "guard"}) {
+				t.Errorf("a row with %s: %s %s is %+v", more, matrixUses[i].tool, matrixUses[i].input, d)
+			}
+		}
+	}
+}
+
+// TestGatesDecideAlike: commands that hold gates or command lines against the
+// whitelists agree with those that decide tool uses, but where the documents say
+// that they differ: a gate is run without a shell, so that the name of a custom
+// program passes (execute, validate-commands, whitelist validate --argv); what
+// only looks at the whitelist sees no rule (validate-commands, whitelist
+// validate); and exec runs a person's own command, which no whitelist binds.
+func TestGatesDecideAlike(t *testing.T) {
+	dir := layFixture(t, rules+`whitelist = "ci/list.json"`, strictList, "")
+	for _, tt := range []struct {
+		line                                     string
+		agent, gate, listed, inShell, withoutOne string
+	}{
+		{"npm test", "allow", "run", "allowed", "allowed", "allowed"},
+		{"npm run build", "ask", "ask", "allowed", "allowed", "allowed"},
+		{"git push", "deny", "block", "allowed", "allowed", "allowed"},
+		{"npm publish", "deny", "block", "blocked", "not_whitelisted", "not_whitelisted"},
+		{"npm test && npm run build", "deny", "block", "blocked", "shell_operators", "shell_operators"},
+		{"eslint src", "deny", "run", "allowed", "not_whitelisted", "allowed"},
+	} {
+		input, err := json.Marshal(map[string]string{"command": tt.line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := filepath.Join(dir, "plan.json")
+		text := fmt.Sprintf(`{"schemaVersion":"1.0.0","items":[{"name":"a","gates":[{"name":"g","run":%q}]}]}`, tt.line)
+		if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := []string{"--cwd", dir, "--policy", filepath.Join(dir, policy.FileName)}
+		with := func(args ...string) string { out, _ := saidBy(t, "", append(args, at...)...); return out }
+		agent := answerOf(t, with("check", "Bash", string(input), "--output", "jsonl"))
+		gate := foundIn(t, `"would":"(\w+)"`, with("execute", plan, "--dry-run", "--json"))
+		listed := foundIn(t, `"result":"(\w+)"`, with("security", "validate-commands", "--plan", plan, "--json"))
+		here := func(args ...string) string {
+			out, _ := saidBy(t, "", append(append([]string{"whitelist", "validate", "--cwd", dir}, args...), tt.line)...)
+			return foundIn(t, `^(\w+)\n`, out)
+		}
+		got := []string{agent.Behavior, gate, listed, here(), here("--argv")}
+		if diff := cmp.Diff([]string{tt.agent, tt.gate, tt.listed, tt.inShell, tt.withoutOne}, got); diff != "" {
+			t.Errorf("%s: check, execute --dry-run, validate-commands, whitelist validate, with --argv (-want +got):\n%s", tt.line, diff)
+		}
+	}
+	for line, code := range map[string]int{"echo not listed": codeDone, "git push": codeDenied} {
+		if _, got := saidBy(t, "", "exec", "--no-input", "--cwd", dir, "--policy", filepath.Join(dir, policy.FileName), "--", line); got != code {
+			t.Errorf("exec -- %s: exit code %d, want %d", line, got, code)
+		}
+	}
+}
+
+// layFixture makes the directory of a fixture and a home without anything in it.
+func layFixture(t *testing.T, text, list, usual string) string {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{policy.FileName: text, "ci/list.json": list, ".smartergpt/allowed-commands.json": usual} {
+		if text == "" {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// saidBy runs a command line of ours and returns what it writes and its exit
+// code.
+func saidBy(t *testing.T, stdin string, args ...string) (string, int) {
+	t.Helper()
+	var out, complaints strings.Builder
+	a := &app{in: strings.NewReader(stdin), out: &out, err: &complaints}
+	code := a.run(t.Context(), args)
+	if code == codeInternal || code == codeUsage {
+		t.Fatalf("%q: exit code %d: %s%s", args, code, out.String(), complaints.String())
+	}
+	return out.String(), code
+}
+
+func answerOf(t *testing.T, line string) decided {
+	t.Helper()
+	var a policy.Answer
+	if err := json.Unmarshal([]byte(line), &a); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	return decided{a.Behavior, a.Layer, a.Rule}
+}
+
+// foundIn is what the first group of a pattern matches.
+func foundIn(t *testing.T, pattern, text string) string {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("nothing matches %s in %q", pattern, text)
+	}
+	return m[1]
+}
+
+// byCheck are the decisions of check.
+func byCheck(t *testing.T, flags ...string) []decided {
+	t.Helper()
+	var all []decided
+	for _, use := range matrixUses {
+		out, _ := saidBy(t, "", append([]string{"check", use.tool, use.input, "--output", "jsonl"}, flags...)...)
+		all = append(all, answerOf(t, out))
+	}
+	return all
+}
+
+// byTrust are the decisions of check where the policy is found in the folder, once
+// it is trusted.
+func byTrust(t *testing.T, dir, file string) []decided {
+	t.Helper()
+	saidBy(t, "", "trust", file)
+	return byCheck(t, "--cwd", dir)
+}
+
+// byExplain are the decisions that explain comes to.
+func byExplain(t *testing.T, flags ...string) []decided {
+	t.Helper()
+	ends := regexp.MustCompile(`(?m)^(ALLOW|ASK|DENY), by ([a-z-]+)(?: (.*?)(?: \([^()]*:\d+:\d+\))?)?: `)
+	var all []decided
+	for _, use := range matrixUses {
+		out, _ := saidBy(t, "", append([]string{"explain", use.tool, use.input}, flags...)...)
+		m := ends.FindStringSubmatch(out)
+		if m == nil {
+			t.Fatalf("no decision in %q", out)
+		}
+		all = append(all, decided{strings.ToLower(m[1]), m[2], m[3]})
+	}
+	return all
+}
+
+// byRun are the decisions of a run of an agent. Nobody is there to ask, so that
+// an ask ends as a deny that says so.
+func byRun(t *testing.T, flags ...string) []decided {
+	t.Helper()
+	var prompt []string
+	for _, use := range matrixUses {
+		prompt = append(prompt, fmt.Sprintf(`{"tool":%q,"input":%s}`, use.tool, use.input))
+	}
+	out, _ := saidBy(t, "", append([]string{"run", "--prompt", strings.Join(prompt, "\n"), "--agent-command", "pretend-agent", "--output", "jsonl"}, flags...)...)
+	var all []decided
+	for line := range strings.Lines(out) {
+		var e struct{ Type, Behavior, Layer, Rule, Reason string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if e.Type != claude.DecisionEvent {
+			continue
+		}
+		if strings.Contains(e.Reason, "there is nobody to ask") {
+			e.Behavior = "ask"
+		}
+		all = append(all, decided{e.Behavior, e.Layer, e.Rule})
+	}
+	return all
+}
+
+// byTest are the decisions of test, which expects those of check: a case that
+// gets another one is told.
+func byTest(t *testing.T, dir string, want []decided) []decided {
+	t.Helper()
+	var cases strings.Builder
+	for i, use := range matrixUses {
+		var input map[string]string
+		if err := json.Unmarshal([]byte(use.input), &input); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&cases, "[[case]]\nid = \"%d\"\ntool = %q\nexpect = 'allow guard nothing'\n[case.input]\n", i, use.tool)
+		for key, value := range input {
+			fmt.Fprintf(&cases, "%s = %q\n", key, value)
+		}
+	}
+	path := filepath.Join(dir, "matrix.cases.toml")
+	if err := os.WriteFile(path, []byte(cases.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saidBy(t, "", "test", dir, "--update")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := policy.ParseCases(text, path)
+	if err != nil || len(all) != len(want) {
+		t.Fatalf("%d cases, %v", len(all), err)
+	}
+	var got []decided
+	for _, c := range all {
+		got = append(got, decided(c.Want))
+	}
+	return got
+}
