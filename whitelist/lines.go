@@ -14,9 +14,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Line is shell text that a project runs: one command line, or several.
+// Line is text that a project runs: one command line, or several.
 type Line struct {
 	Text, Source string
+	// Shell is what runs the text if that is another shell or language than is
+	// read here (pwsh, python), else "".
+	Shell string
 }
 
 // Lines are the command lines in a file, by its name: those of CI files (YAML),
@@ -28,41 +31,75 @@ func Lines(name string, data []byte) ([]Line, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s: longer than %d bytes", name, maxFile)
 	}
-	read := reader(path.Base(name))
-	if read == nil {
+	f := formOf(name)
+	if f == nil {
 		return nil, fmt.Errorf("%s: no file that commands are known to stand in: CI files (.yml), package.json, a Makefile, plan.json, .sh, .txt, .jsonl", name)
 	}
-	texts, err := read(data)
+	texts, err := f.read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var lines []Line
-	for _, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			lines = append(lines, Line{text, name})
+	for _, line := range texts {
+		if strings.TrimSpace(line.Text) != "" {
+			line.Source = name
+			lines = append(lines, line)
 		}
 	}
 	return lines, nil
 }
 
-func reader(base string) func([]byte) ([]string, error) {
+// NoLines is the error that a file has no command line where one is looked for.
+func NoLines(name string) error {
+	f := formOf(name)
+	if f == nil {
+		f = &form{place: "nothing in a file of this name"}
+	}
+	return fmt.Errorf("%s: no command found in it: looked for %s", name, f.place)
+}
+
+// form is a kind of file that commands stand in.
+type form struct {
+	read  func(data []byte) ([]Line, error) // without their Source
+	place string                            // where in it they are looked for
+}
+
+// plain makes lines of what reads texts for a shell that is read here.
+func plain(read func(data []byte) ([]string, error)) func(data []byte) ([]Line, error) {
+	return func(data []byte) ([]Line, error) {
+		texts, err := read(data)
+		var lines []Line
+		for _, text := range texts {
+			lines = append(lines, Line{Text: text})
+		}
+		return lines, err
+	}
+}
+
+func textLines(data []byte) ([]string, error) { return strings.Split(string(data), "\n"), nil }
+
+func wholeText(data []byte) ([]string, error) { return []string{string(data)}, nil }
+
+// formOf is the form of a file, by its name; nil if it is not known.
+func formOf(name string) *form {
+	base := path.Base(name)
 	switch {
 	case base == "package.json":
-		return packageScripts
+		return &form{plain(packageScripts), "scripts under the key scripts"}
 	case slices.Contains(makefiles, base) || path.Ext(base) == ".mk":
-		return makeLines
+		return &form{plain(makeLines), "targets, and recipes behind a tab"}
 	}
 	switch path.Ext(base) {
 	case ".yml", ".yaml":
-		return ciLines
+		return &form{ciLines, "steps for sh, bash or zsh under the keys " + strings.Join(commandKeys, ", ")}
 	case ".json":
-		return planLines
+		return &form{plain(planLines), "the gates of a plan: items, gates, run"}
 	case ".jsonl":
-		return objectLines
+		return &form{plain(objectLines), "an object a line with command, run or cmd"}
 	case ".txt":
-		return func(data []byte) ([]string, error) { return strings.Split(string(data), "\n"), nil }
+		return &form{plain(textLines), "a command a line"}
 	case ".sh", ".bash":
-		return func(data []byte) ([]string, error) { return []string{string(data)}, nil }
+		return &form{plain(wholeText), "commands, beside comments"}
 	}
 	return nil
 }
@@ -167,18 +204,18 @@ func objectLines(data []byte) ([]string, error) {
 
 // ciLines are the commands of CI files: of GitHub, GitLab, CircleCI, Azure and
 // Travis. What a workflow puts in with ${{ }} is a variable here.
-func ciLines(data []byte) ([]string, error) {
-	var texts []string
+func ciLines(data []byte) ([]Line, error) {
+	var lines []Line
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
 		if err := d.Decode(&doc); err != nil {
 			if errors.Is(err, io.EOF) {
-				return texts, nil
+				return lines, nil
 			}
 			return nil, err
 		}
-		texts = append(texts, commandsIn(&doc, "")...)
+		lines = append(lines, commandsIn(&doc, "", "")...)
 	}
 }
 
@@ -189,38 +226,41 @@ var commandKeys = []string{
 
 var expression = regexp.MustCompile(`\$\{\{.*?\}\}`)
 
-// commandsIn goes through a document. Aliases are not followed: what they stand
-// for is read where it stands.
-func commandsIn(n *yaml.Node, key string) []string {
-	var texts []string
-	switch n.Kind {
-	case yaml.ScalarNode:
-		if slices.Contains(commandKeys, key) {
-			texts = append(texts, expression.ReplaceAllString(n.Value, "$${EXPRESSION}"))
-		}
-	case yaml.MappingNode:
+// foreignKeys are the keys under which a step has text for the shell that they
+// are named after.
+var foreignKeys = []string{"pwsh", "powershell"}
+
+// commandsIn goes through a document: key is that of n, shell what the step that
+// it stands in names. Aliases are not followed: what they stand for is read where
+// it stands.
+func commandsIn(n *yaml.Node, key, shell string) []Line {
+	var lines []Line
+	switch {
+	case n.Kind == yaml.ScalarNode && slices.Contains(foreignKeys, key):
+		lines = append(lines, Line{Text: n.Value, Shell: key})
+	case n.Kind == yaml.ScalarNode && slices.Contains(commandKeys, key):
+		lines = append(lines, Line{Text: expression.ReplaceAllString(n.Value, "$${EXPRESSION}"), Shell: shell})
+	case n.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			name := n.Content[i].Value
-			// What a GitHub action is given is no shell text, nor what another shell
-			// or an interpreter runs.
-			if name != "with" && !(name == "run" && foreignShell(n)) {
-				texts = append(texts, commandsIn(n.Content[i+1], name)...)
+			if name := n.Content[i].Value; name != "with" { // what a GitHub action is given is no shell text
+				lines = append(lines, commandsIn(n.Content[i+1], name, foreignShell(n))...)
 			}
 		}
 	default:
 		for _, c := range n.Content {
-			texts = append(texts, commandsIn(c, key)...)
+			lines = append(lines, commandsIn(c, key, shell)...)
 		}
 	}
-	return texts
+	return lines
 }
 
-// foreignShell reports whether a step names a shell that is not read here.
-func foreignShell(step *yaml.Node) bool {
+// foreignShell is the shell that a step names if it is not read here, else "".
+func foreignShell(step *yaml.Node) string {
 	for i := 0; i+1 < len(step.Content); i += 2 {
-		if name, _, _ := strings.Cut(step.Content[i+1].Value, " "); step.Content[i].Value == "shell" {
-			return !slices.Contains([]string{"bash", "sh", "zsh", "dash", "/bin/bash", "/bin/sh"}, name)
+		name, _, _ := strings.Cut(step.Content[i+1].Value, " ")
+		if step.Content[i].Value == "shell" && !slices.Contains([]string{"bash", "sh", "zsh", "dash", "/bin/bash", "/bin/sh"}, name) {
+			return name
 		}
 	}
-	return false
+	return ""
 }

@@ -154,7 +154,7 @@ func made(t testing.TB, commands []string, deny []string) *List {
 	t.Helper()
 	var lines []Line
 	for _, c := range commands {
-		lines = append(lines, Line{c, "commands"})
+		lines = append(lines, Line{Text: c, Source: "commands"})
 	}
 	start, err := Starting(lines, false)
 	if err != nil {

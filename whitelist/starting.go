@@ -78,6 +78,10 @@ func shown(text string) string {
 }
 
 func (d *draft) line(line Line) {
+	if line.Shell != "" {
+		d.note(line, "left out %q: it is for %s", shown(line.Text), line.Shell)
+		return
+	}
 	facts := shell.Analyze(line.Text, shell.Options{Dir: "/workspace"})
 	if facts.Failed != "" {
 		d.note(line, "left out %q: %s", shown(line.Text), facts.Failed)

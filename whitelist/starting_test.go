@@ -16,7 +16,7 @@ func TestLines(t *testing.T) {
 		want       []string
 	}{
 		{".github/workflows/ci.yml", "on: push\njobs:\n  a:\n    steps:\n    - uses: x/y@v1\n      with: {script: \"echo hi\"}\n    - name: run me\n      run: npm ci\n    - run: |\n        npm test -- ${{ matrix.a }}\n        npm run lint\n", []string{"npm ci", "npm test -- ${EXPRESSION}\nnpm run lint\n"}},
-		{"shells.yml", "a:\n- {shell: pwsh, run: Write-Host x}\n- {run: print(1), shell: python}\n- {shell: 'bash -e {0}', run: npm ci}\n- {run: ls, shell: sh}\n", []string{"npm ci", "ls"}},
+		{"shells.yml", "a:\n- {shell: pwsh, run: Write-Host x}\n- {run: print(1), shell: python}\n- {shell: 'bash -e {0}', run: npm ci}\n- {run: ls, shell: sh}\n- run: {shell: cmd.exe, command: dir}\n- powershell: Get-Date\n", []string{"pwsh: Write-Host x", "python: print(1)", "npm ci", "ls", "cmd.exe: dir", "powershell: Get-Date"}},
 		{".gitlab-ci.yml", "x: &x\n  - make lint\na:\n  before_script: *x\n  script:\n    - make test\n    - [make build, make a]\n---\nb: {script: go vet}\n", []string{"make test", "make build", "make a", "go vet"}},
 		{"config.yaml", "jobs:\n  b:\n    steps:\n    - run: {name: x, command: go test}\n    - run: go vet\n", []string{"go test", "go vet"}},
 		{".travis.yml", "install: pip install tox\nscript:\n- tox\n", []string{"pip install tox", "tox"}},
@@ -32,6 +32,9 @@ func TestLines(t *testing.T) {
 		lines, err := Lines(tt.name, []byte(tt.data))
 		var got []string
 		for _, l := range lines {
+			if l.Shell != "" {
+				l.Text = l.Shell + ": " + l.Text
+			}
 			got = append(got, l.Text)
 			if l.Source != tt.name {
 				t.Errorf("%s: source %s", tt.name, l.Source)
@@ -58,7 +61,7 @@ func starting(t testing.TB, dry bool, lines ...string) (*List, *Start) {
 	t.Helper()
 	var in []Line
 	for _, l := range lines {
-		in = append(in, Line{l, "f"})
+		in = append(in, Line{Text: l, Source: "f"})
 	}
 	start, err := Starting(in, dry)
 	if err != nil {
@@ -155,7 +158,7 @@ func TestStartingNotes(t *testing.T) {
 		t.Error(diff)
 	}
 	// An option of which every spelling would pass cannot be listed.
-	if _, err := Starting([]Line{{"tool '-*'", "f"}}, false); err == nil {
+	if _, err := Starting([]Line{{Text: "tool '-*'", Source: "f"}}, false); err == nil {
 		t.Error("an entry that lets every option pass is made")
 	}
 }

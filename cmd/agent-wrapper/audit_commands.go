@@ -79,7 +79,7 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 		Short: "Look whether a record is the one that was written",
 		Long: `verify reads the record from its first line and finds every line that was
 changed, taken out, put in or moved, and every cut. It names the line. The exit
-code is 0 if all is as it was written, 3 if not.
+code is 0 if all is as it was written, 3 if not, 2 if there is nothing to verify.
 
 Who can write to the record and to its head can write both anew. To find that,
 keep the hash that verify prints somewhere else, and give it with --head later:
@@ -108,8 +108,11 @@ func (a *app) auditVerify(args []string, hash string) error {
 	if err := a.writeReport(file, hash, report); err != nil {
 		return err
 	}
-	if len(report.Faults) > 0 {
+	switch {
+	case len(report.Faults) > 0:
 		return &coded{codeDenied, fmt.Errorf("%s is not as it was written", file)}
+	case report.Records == 0:
+		return usage("%s holds no record with a hash, so nothing in it can be verified", file)
 	}
 	return nil
 }

@@ -93,37 +93,48 @@ func (a *app) checkRows(cmd *cobra.Command, rules *policyFlags, exitCode bool) e
 	}
 	check := &policy.Check{Risk: rules.risk, Unlisted: rules.unlisted}
 	worst := codeDone
-	err := a.eachRow(func(line []byte) any {
+	rows, err := a.eachRow(func(line []byte) any {
 		answer := check.Line(line)
 		worst = max(worst, answerCodes[answer.Behavior])
 		return answer
 	})
-	if err != nil || !exitCode {
+	return rowsCode(rows, worst, err, exitCode)
+}
+
+// rowsCode is the exit code of rows where one is wanted: the worst. Without a row
+// there is nothing that it could speak of.
+func rowsCode(rows, worst int, err error, wanted bool) error {
+	switch {
+	case err != nil || !wanted:
 		return err
+	case rows == 0:
+		return usage("no row on standard input, so --exit-code has nothing to tell: write one JSON object a line")
 	}
 	return exit(worst)
 }
 
 // eachRow answers each line of standard input that is not blank with a line of
-// JSON, in the same order. Whoever waits for an answer gets it.
-func (a *app) eachRow(answer func(line []byte) any) error {
+// JSON, in the same order, and returns how many there were. Whoever waits for an
+// answer gets it.
+func (a *app) eachRow(answer func(line []byte) any) (rows int, err error) {
 	in, out := bufio.NewReaderSize(a.in, 1<<20), bufio.NewWriterSize(a.out, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
+			rows++
 			if err := writeJSON(out, answer(line)); err != nil {
-				return err
+				return rows, err
 			}
 		}
 		if err == io.EOF {
-			return out.Flush()
+			return rows, out.Flush()
 		}
 		if err != nil {
-			return err
+			return rows, err
 		}
 		if in.Buffered() == 0 {
 			if err := out.Flush(); err != nil {
-				return err
+				return rows, err
 			}
 		}
 	}

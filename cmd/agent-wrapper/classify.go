@@ -133,15 +133,12 @@ var tierCodes = map[int]int{1: codeDone, 2: codeAsk, 3: codeDeny}
 
 func (a *app) classifyRows(c *policy.Classifier, exitCode bool) error {
 	worst := codeDone
-	err := a.eachRow(func(line []byte) any {
+	rows, err := a.eachRow(func(line []byte) any {
 		said := c.Line(line)
 		worst = max(worst, tierCodes[said.Tier])
 		return said
 	})
-	if err != nil || !exitCode {
-		return err
-	}
-	return exit(worst)
+	return rowsCode(rows, worst, err, exitCode)
 }
 
 // writeClassification writes what is said of a line for a person.

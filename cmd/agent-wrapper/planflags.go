@@ -123,6 +123,9 @@ func (p *planned) plan(path string) (*gates.Plan, error) {
 	if err != nil {
 		return nil, usage("%w", err)
 	}
+	if !slices.ContainsFunc(plan.Items, func(i gates.Item) bool { return len(i.Gates) > 0 }) {
+		return nil, usage("%s: the plan has no gate, so nothing would be checked: give an item gates, each with a name and what it is to run", path)
+	}
 	p.policy.Guarded = append(p.policy.Guarded, absolute(path))
 	return plan, nil
 }

@@ -52,6 +52,9 @@ func (a *app) lintWhitelists(f *planFlags, asJSON bool) error {
 	}
 	p.tellLists(a)
 	for i, list := range p.lists {
+		if len(list.Warnings()) == 0 && !asJSON {
+			fmt.Fprintf(a.out, "%s: nothing found\n", visible.Line(p.names[i]))
+		}
 		for _, text := range list.Warnings() {
 			if asJSON {
 				err = writeJSON(a.out, map[string]string{"whitelist": p.names[i], "text": text})
@@ -78,7 +81,8 @@ and also for package.json, Makefiles and shell scripts.
 
 The result of a command is allowed, blocked, asked (permissive: a person would
 be asked) or would_block (a whitelist in dry_run_mode). The exit code is 11 if one
-is blocked, else 10 if one is asked, 2 if the plan or the whitelist is wrong.`,
+is blocked, else 10 if one is asked, 2 if the plan or the whitelist is wrong, or if
+a file has no command: a check of nothing says nothing.`,
 		Example: `  agent-wrapper security validate-commands --plan plan.json
   agent-wrapper security validate-commands --plan plan.json --json --whitelist ci/allowed-commands.json
   agent-wrapper security validate-commands --ci .github/workflows/ci.yml`,
@@ -126,7 +130,7 @@ func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	list, err := p.validateFiles(of)
+	list, err := a.validateFiles(p, of)
 	if err != nil {
 		return err
 	}
@@ -149,7 +153,7 @@ func (a *app) validateCommands(f *planFlags, of *validatedFiles, asJSON bool) er
 
 // validateFiles holds the commands of a plan and of CI files against the
 // whitelists.
-func (p *planned) validateFiles(of *validatedFiles) ([]validated, error) {
+func (a *app) validateFiles(p *planned, of *validatedFiles) ([]validated, error) {
 	list := []validated{}
 	if of.plan != "" {
 		plan, err := p.plan(of.plan)
@@ -159,9 +163,12 @@ func (p *planned) validateFiles(of *validatedFiles) ([]validated, error) {
 		list = p.validate(plan)
 	}
 	for _, name := range of.ci {
-		lines, err := ciCommands(name)
+		lines, err := a.ciCommands(name)
 		if err != nil {
 			return nil, fileError("--ci", err)
+		}
+		if len(lines) == 0 {
+			return nil, usage("--ci: %w: name a file that has commands, since without one nothing is held against the whitelist", whitelist.NoLines(name))
 		}
 		for _, line := range lines {
 			v := p.validateLine(line, p.place.Workspace)
@@ -172,8 +179,9 @@ func (p *planned) validateFiles(of *validatedFiles) ([]validated, error) {
 	return list, nil
 }
 
-// ciCommands are the command lines in a file.
-func ciCommands(name string) ([]string, error) {
+// ciCommands are the command lines in a file. What is for a shell that is not
+// read is told: nothing holds it.
+func (a *app) ciCommands(name string) ([]string, error) {
 	data, err := readText(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -181,6 +189,10 @@ func ciCommands(name string) ([]string, error) {
 	texts, err := whitelist.Lines(name, []byte(data))
 	var lines []string
 	for _, t := range texts {
+		if t.Shell != "" {
+			a.warn(fmt.Sprintf("%s: a step for %s is not held against the whitelist: %s", name, t.Shell, quoted(t.Text)))
+			continue
+		}
 		lines = append(lines, statements(t.Text)...)
 	}
 	return lines, err

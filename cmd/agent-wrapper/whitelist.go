@@ -84,7 +84,7 @@ func (a *app) startWhitelist(s *startList) error {
 		fmt.Fprintln(a.err, note)
 	}
 	if !s.def && start.Commands == 0 {
-		return usage("nothing found that could be listed")
+		return usage("no command found that could be listed: name files that have some with --from, or take the shipped list with --default")
 	}
 	if s.print {
 		_, err := a.out.Write(start.Text)
@@ -123,6 +123,9 @@ func (s *startList) make(dir string) (*whitelist.Start, error) {
 		found, err := whitelist.Lines(name, data)
 		if err != nil {
 			return nil, usage("%v", err)
+		}
+		if len(found) == 0 && len(s.from) > 0 {
+			return nil, usage("--from: %w: name a file that has commands", whitelist.NoLines(name))
 		}
 		lines = append(lines, found...)
 	}

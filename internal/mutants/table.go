@@ -791,4 +791,22 @@ var Table = []Mutant{
 		New: `for _, item := range spec.Whitelists[:0] {`,
 		Pkg: "./policy", Test: "TestRunTestsErrors",
 	},
+	{
+		Guard: "a CI file without a command is no pass", File: "cmd/agent-wrapper/security.go",
+		Old: `		if len(lines) == 0 {`,
+		New: `		if false {`,
+		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/validate_commands",
+	},
+	{
+		Guard: "a plan without a gate is no pass", File: "cmd/agent-wrapper/planflags.go",
+		Old: `if !slices.ContainsFunc(plan.Items, func(i gates.Item) bool { return len(i.Gates) > 0 }) {`,
+		New: `if false {`,
+		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/validate_commands",
+	},
+	{
+		Guard: "no row is no answer", File: "cmd/agent-wrapper/check.go",
+		Old: `	case rows == 0:`,
+		New: `	case false:`,
+		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/rows",
+	},
 }
