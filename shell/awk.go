@@ -75,6 +75,10 @@ func (e *effector) awkProgram(text string) {
 			e.awkOutput(toks, i)
 		case t.text == "getline":
 			e.awkInput(toks, i)
+		case t.text == "ENVIRON" || t.text == "SYMTAB":
+			if awkEnviron(toks, i) {
+				e.shows()
+			}
 		case t.text == "ARGV" || t.text == "ARGC":
 			e.w.opaque(e.index, MayRead, "the awk program can name the files that it reads", "name the files as operands")
 		case t.text == "system":

@@ -128,6 +128,9 @@ func (e *effector) declare() {
 			e.declareName(t)
 		}
 	}
+	if e.showsDeclared() {
+		e.shows()
+	}
 }
 
 func (e *effector) declareName(t *Word) {
@@ -318,9 +321,13 @@ func (e *effector) enable() {
 	}
 }
 
-// set: options of the shell. -k makes arguments variables.
+// set: options of the shell; without a word it shows all variables. -k makes
+// arguments variables.
 func (e *effector) set() {
 	e.done = true
+	if e.vanish() {
+		e.shows()
+	}
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		switch {

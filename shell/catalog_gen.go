@@ -5088,7 +5088,7 @@ var programs = [...]Program{
 	{Name: "enable", Style: POSIX, Operands: Unread, Options: options390, Special: "enable"},
 	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options391, Ends: true},
 	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options392, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options393, Shared: [][]Option{options5}, Safe: true},
+	{Name: "envsubst", Options: options393, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
 	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options394},
 	{Name: "eslint", Operands: Reads, Options: options395, Workdir: true},
 	{Name: "eslint_d", Operands: Reads, Options: options395, Workdir: true},
@@ -6273,14 +6273,14 @@ var programs = [...]Program{
 	{Name: "overcommit", Operands: Unread, Options: options1094, Subs: subs1096, Inherit: true, Workdir: true},
 	{Name: "prettier", Operands: Reads, Options: options1097, Workdir: true},
 	{Name: "print", Style: POSIX, Options: options1098},
-	{Name: "printenv", Options: options1099, Shared: [][]Option{options5}, Safe: true},
+	{Name: "printenv", Options: options1099, Shared: [][]Option{options5}, Safe: true, Special: "variables"},
 	{Name: "printf", Style: POSIX, Options: options1100, Special: "printf"},
 	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1101, Ends: true},
 	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1102, Ends: true},
 	{Name: "protoc", Operands: Reads, Options: options1103},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1104, Ends: true},
 	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1104, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1105, Safe: true},
+	{Name: "ps", Style: Bundle, Options: options1105, Safe: true, Special: "ps"},
 	{Name: "psql", Options: options1106, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1107, Shared: [][]Option{options5}},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1092, Safe: true, Special: "pushd"},
@@ -6601,37 +6601,37 @@ var programs = [...]Program{
 	{Name: "timeit", Operands: Code, Options: options1232},
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1233, Ends: true, Plain: true},
 	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1233, Ends: true, Plain: true},
-	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1234, Subs: subs1236, Special: "tmux"},
-	{Name: "tokei", Operands: Unread, Options: options1237},
-	{Name: "cloc", Operands: Unread, Options: options1237},
-	{Name: "scc", Operands: Unread, Options: options1237},
-	{Name: "dust", Operands: Unread, Options: options1237},
-	{Name: "duf", Operands: Unread, Options: options1237},
-	{Name: "procs", Operands: Unread, Options: options1237},
-	{Name: "hexyl", Operands: Unread, Options: options1237},
-	{Name: "ncdu", Operands: Unread, Options: options1237},
-	{Name: "gdu", Operands: Unread, Options: options1237},
-	{Name: "dua", Operands: Unread, Options: options1237},
-	{Name: "top", Options: options1238},
-	{Name: "htop", Options: options1238},
-	{Name: "btop", Options: options1238},
-	{Name: "atop", Options: options1238},
-	{Name: "iotop", Options: options1238},
-	{Name: "glances", Options: options1238},
-	{Name: "nvtop", Options: options1238},
-	{Name: "iftop", Options: options1238},
-	{Name: "nethogs", Options: options1238},
-	{Name: "touch", Operands: Writes, Options: options1239, Shared: [][]Option{options5}},
-	{Name: "tox", Options: options1240, Subs: subs1241, Workdir: true},
-	{Name: "tr", Options: options1242, Shared: [][]Option{options5}, Safe: true},
-	{Name: "trace", Operands: Script, Options: options1243, Ends: true},
-	{Name: "traceroute", Options: options1244},
-	{Name: "tracepath", Options: options1244},
-	{Name: "mtr", Options: options1244},
-	{Name: "traceroute6", Options: options1244},
-	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1245, Special: "trap"},
-	{Name: "tree", Style: Exact, Operands: Names, Options: options1246, Shared: [][]Option{options5}},
-	{Name: "truncate", Operands: Outputs, Options: options1247, Shared: [][]Option{options5}},
+	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1234, Subs: subs1237, Special: "tmux"},
+	{Name: "tokei", Operands: Unread, Options: options1238},
+	{Name: "cloc", Operands: Unread, Options: options1238},
+	{Name: "scc", Operands: Unread, Options: options1238},
+	{Name: "dust", Operands: Unread, Options: options1238},
+	{Name: "duf", Operands: Unread, Options: options1238},
+	{Name: "procs", Operands: Unread, Options: options1238},
+	{Name: "hexyl", Operands: Unread, Options: options1238},
+	{Name: "ncdu", Operands: Unread, Options: options1238},
+	{Name: "gdu", Operands: Unread, Options: options1238},
+	{Name: "dua", Operands: Unread, Options: options1238},
+	{Name: "top", Options: options1239},
+	{Name: "htop", Options: options1239},
+	{Name: "btop", Options: options1239},
+	{Name: "atop", Options: options1239},
+	{Name: "iotop", Options: options1239},
+	{Name: "glances", Options: options1239},
+	{Name: "nvtop", Options: options1239},
+	{Name: "iftop", Options: options1239},
+	{Name: "nethogs", Options: options1239},
+	{Name: "touch", Operands: Writes, Options: options1240, Shared: [][]Option{options5}},
+	{Name: "tox", Options: options1241, Subs: subs1242, Workdir: true},
+	{Name: "tr", Options: options1243, Shared: [][]Option{options5}, Safe: true},
+	{Name: "trace", Operands: Script, Options: options1244, Ends: true},
+	{Name: "traceroute", Options: options1245},
+	{Name: "tracepath", Options: options1245},
+	{Name: "mtr", Options: options1245},
+	{Name: "traceroute6", Options: options1245},
+	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1246, Special: "trap"},
+	{Name: "tree", Style: Exact, Operands: Names, Options: options1247, Shared: [][]Option{options5}},
+	{Name: "truncate", Operands: Outputs, Options: options1248, Shared: [][]Option{options5}},
 	{Name: "ts", Style: POSIX, Operands: Unread},
 	{Name: "isutf8", Style: POSIX, Operands: Unread},
 	{Name: "errno", Style: POSIX, Operands: Unread},
@@ -6643,167 +6643,167 @@ var programs = [...]Program{
 	{Name: "pee", Style: POSIX, Operands: Unread},
 	{Name: "lckdo", Style: POSIX, Operands: Unread},
 	{Name: "ifdata", Style: POSIX, Operands: Unread},
-	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1248, Workdir: true, Special: "gcc"},
-	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1248, Workdir: true, Special: "gcc"},
-	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1248, Workdir: true, Special: "gcc"},
-	{Name: "tshark", Options: options1249},
-	{Name: "dumpcap", Options: options1249},
-	{Name: "rawshark", Options: options1249},
+	{Name: "tsc", Style: Dash, Operands: Loads, Options: options1249, Workdir: true, Special: "gcc"},
+	{Name: "vue-tsc", Style: Dash, Operands: Loads, Options: options1249, Workdir: true, Special: "gcc"},
+	{Name: "tsgo", Style: Dash, Operands: Loads, Options: options1249, Workdir: true, Special: "gcc"},
+	{Name: "tshark", Options: options1250},
+	{Name: "dumpcap", Options: options1250},
+	{Name: "rawshark", Options: options1250},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Safe: true},
-	{Name: "tty", Options: options1250, Shared: [][]Option{options5}, Safe: true},
-	{Name: "type", Style: POSIX, Operands: Names, Options: options1251, Safe: true},
-	{Name: "whence", Style: POSIX, Operands: Names, Options: options1251, Safe: true},
-	{Name: "where", Style: POSIX, Operands: Names, Options: options1251, Safe: true},
-	{Name: "ulimit", Style: POSIX, Options: options1252},
-	{Name: "umask", Style: POSIX, Options: options1253},
-	{Name: "unalias", Style: POSIX, Options: options1254},
-	{Name: "uname", Options: options1255, Shared: [][]Option{options5}, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options1256, Shared: [][]Option{options5}},
-	{Name: "guniq", Operands: InOut, Options: options1256, Shared: [][]Option{options5}},
-	{Name: "unittest", Options: options1257},
+	{Name: "tty", Options: options1251, Shared: [][]Option{options5}, Safe: true},
+	{Name: "type", Style: POSIX, Operands: Names, Options: options1252, Safe: true},
+	{Name: "whence", Style: POSIX, Operands: Names, Options: options1252, Safe: true},
+	{Name: "where", Style: POSIX, Operands: Names, Options: options1252, Safe: true},
+	{Name: "ulimit", Style: POSIX, Options: options1253},
+	{Name: "umask", Style: POSIX, Options: options1254},
+	{Name: "unalias", Style: POSIX, Options: options1255},
+	{Name: "uname", Options: options1256, Shared: [][]Option{options5}, Safe: true},
+	{Name: "uniq", Operands: InOut, Options: options1257, Shared: [][]Option{options5}},
+	{Name: "guniq", Operands: InOut, Options: options1257, Shared: [][]Option{options5}},
+	{Name: "unittest", Options: options1258},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}},
-	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1258, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1259, Ends: true, Stdin: true},
-	{Name: "unzip", Operands: Unread, Options: options1260, Here: true},
-	{Name: "uptime", Options: options1261, Shared: [][]Option{options5}, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1262, Subs: subs1278, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1279, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1280, Subs: subs1283, Workdir: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1284, Ends: true},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1285, Subs: subs1289, Inherit: true, Special: "azure"},
-	{Name: "venv", Operands: Outputs, Options: options1290},
-	{Name: "vim", Operands: Outputs, Options: options1291},
-	{Name: "vi", Operands: Outputs, Options: options1291},
-	{Name: "nvim", Operands: Outputs, Options: options1291},
-	{Name: "view", Operands: Outputs, Options: options1291},
-	{Name: "vimdiff", Operands: Outputs, Options: options1291},
-	{Name: "gvim", Operands: Outputs, Options: options1291},
-	{Name: "ex", Operands: Outputs, Options: options1291},
-	{Name: "rvim", Operands: Outputs, Options: options1291},
-	{Name: "nvi", Operands: Outputs, Options: options1291},
-	{Name: "vim.tiny", Operands: Outputs, Options: options1291},
-	{Name: "vim.basic", Operands: Outputs, Options: options1291},
-	{Name: "nano", Operands: Outputs, Options: options1291},
-	{Name: "pico", Operands: Outputs, Options: options1291},
-	{Name: "micro", Operands: Outputs, Options: options1291},
-	{Name: "joe", Operands: Outputs, Options: options1291},
-	{Name: "jed", Operands: Outputs, Options: options1291},
-	{Name: "mcedit", Operands: Outputs, Options: options1291},
-	{Name: "helix", Operands: Outputs, Options: options1291},
-	{Name: "hx", Operands: Outputs, Options: options1291},
-	{Name: "kak", Operands: Outputs, Options: options1291},
-	{Name: "ne", Operands: Outputs, Options: options1291},
-	{Name: "zile", Operands: Outputs, Options: options1291},
-	{Name: "mg", Operands: Outputs, Options: options1291},
-	{Name: "emacs-nox", Operands: Outputs, Options: options1291},
-	{Name: "code", Operands: Outputs, Options: options1291},
-	{Name: "cursor", Operands: Outputs, Options: options1291},
-	{Name: "subl", Operands: Outputs, Options: options1291},
-	{Name: "atom", Operands: Outputs, Options: options1291},
-	{Name: "gedit", Operands: Outputs, Options: options1291},
-	{Name: "kate", Operands: Outputs, Options: options1291},
-	{Name: "zed", Operands: Outputs, Options: options1291},
-	{Name: "idea", Operands: Outputs, Options: options1291},
-	{Name: "virtualenv", Operands: Outputs, Options: options1292},
-	{Name: "pyvenv", Operands: Outputs, Options: options1292},
-	{Name: "vite", Style: Exact, Operands: Loads, Options: options1293, Subs: subs1294, Inherit: true, Workdir: true},
-	{Name: "vitest", Style: Exact, Options: options1295, Subs: subs1296, Inherit: true, Workdir: true},
-	{Name: "w", Options: options1297, Shared: [][]Option{options5}, Safe: true},
-	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1298, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1299, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1300, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options1301, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gwc", Operands: Reads, Options: options1301, Shared: [][]Option{options5}, Safe: true},
-	{Name: "wdiff", Operands: Reads, Options: options1302, Shared: [][]Option{options5}, Safe: true},
-	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "swc", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "babel", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1303, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1304, Here: true},
-	{Name: "which", Operands: Names, Options: options1305, Shared: [][]Option{options5}, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options1305, Shared: [][]Option{options5}, Safe: true},
-	{Name: "command-not-found", Operands: Names, Options: options1305, Shared: [][]Option{options5}, Safe: true},
-	{Name: "who", Operands: Reads, Options: options1306, Shared: [][]Option{options5}, Safe: true},
-	{Name: "whois", Options: options1307},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1308, Ends: true, Special: "xargs"},
-	{Name: "xcodebuild", Style: Dash, Options: options1309, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1310, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1311, Shared: [][]Option{options5}},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1312, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1313, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "unxz", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "lzma", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "unlzma", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "pxz", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "lzip", Operands: Outputs, Options: options1314, Beside: true},
-	{Name: "yarn", Style: Exact, Options: options1315, Subs: subs1321, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "yarnpkg", Style: Exact, Options: options1315, Subs: subs1321, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1322, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "yt-dlp", Operands: URLs, Options: options1323, Here: true},
-	{Name: "youtube-dl", Operands: URLs, Options: options1323, Here: true},
-	{Name: "gallery-dl", Operands: URLs, Options: options1323, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options1324},
-	{Name: "bzcat", Operands: Reads, Options: options1324},
-	{Name: "xzcat", Operands: Reads, Options: options1324},
-	{Name: "zstdcat", Operands: Reads, Options: options1324},
-	{Name: "lz4cat", Operands: Reads, Options: options1324},
-	{Name: "lzcat", Operands: Reads, Options: options1324},
-	{Name: "gzcat", Operands: Reads, Options: options1324},
-	{Name: "zless", Operands: Reads, Options: options1324},
-	{Name: "zmore", Operands: Reads, Options: options1324},
-	{Name: "bzless", Operands: Reads, Options: options1324},
-	{Name: "bzmore", Operands: Reads, Options: options1324},
-	{Name: "xzless", Operands: Reads, Options: options1324},
-	{Name: "zcmp", Operands: Reads, Options: options1324},
-	{Name: "zdiff", Operands: Reads, Options: options1324},
-	{Name: "bzcmp", Operands: Reads, Options: options1324},
-	{Name: "bzdiff", Operands: Reads, Options: options1324},
-	{Name: "xzcmp", Operands: Reads, Options: options1324},
-	{Name: "xzdiff", Operands: Reads, Options: options1324},
-	{Name: "zig", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "nim", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "dart", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "crystal", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "v", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "gleam", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "rebar3", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "stack", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "cabal", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "dune", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "opam", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "sbcl-make", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "flutter", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "fvm", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "hugo", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "jekyll", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "mkdocs", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "sphinx-build", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "gprbuild", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "alire", Style: Exact, Options: options1325, Subs: subs1326, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1327},
-	{Name: "zipapp", Operands: Outputs, Options: options1328, Beside: true},
-	{Name: "zipfile", Operands: Outputs, Options: options1329, Here: true},
-	{Name: "tarfile", Operands: Outputs, Options: options1329, Here: true},
+	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1259, Special: "unset"},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1260, Ends: true, Stdin: true},
+	{Name: "unzip", Operands: Unread, Options: options1261, Here: true},
+	{Name: "uptime", Options: options1262, Shared: [][]Option{options5}, Safe: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1263, Subs: subs1279, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1280, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1281, Subs: subs1284, Workdir: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1285, Ends: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1286, Subs: subs1290, Inherit: true, Special: "azure"},
+	{Name: "venv", Operands: Outputs, Options: options1291},
+	{Name: "vim", Operands: Outputs, Options: options1292},
+	{Name: "vi", Operands: Outputs, Options: options1292},
+	{Name: "nvim", Operands: Outputs, Options: options1292},
+	{Name: "view", Operands: Outputs, Options: options1292},
+	{Name: "vimdiff", Operands: Outputs, Options: options1292},
+	{Name: "gvim", Operands: Outputs, Options: options1292},
+	{Name: "ex", Operands: Outputs, Options: options1292},
+	{Name: "rvim", Operands: Outputs, Options: options1292},
+	{Name: "nvi", Operands: Outputs, Options: options1292},
+	{Name: "vim.tiny", Operands: Outputs, Options: options1292},
+	{Name: "vim.basic", Operands: Outputs, Options: options1292},
+	{Name: "nano", Operands: Outputs, Options: options1292},
+	{Name: "pico", Operands: Outputs, Options: options1292},
+	{Name: "micro", Operands: Outputs, Options: options1292},
+	{Name: "joe", Operands: Outputs, Options: options1292},
+	{Name: "jed", Operands: Outputs, Options: options1292},
+	{Name: "mcedit", Operands: Outputs, Options: options1292},
+	{Name: "helix", Operands: Outputs, Options: options1292},
+	{Name: "hx", Operands: Outputs, Options: options1292},
+	{Name: "kak", Operands: Outputs, Options: options1292},
+	{Name: "ne", Operands: Outputs, Options: options1292},
+	{Name: "zile", Operands: Outputs, Options: options1292},
+	{Name: "mg", Operands: Outputs, Options: options1292},
+	{Name: "emacs-nox", Operands: Outputs, Options: options1292},
+	{Name: "code", Operands: Outputs, Options: options1292},
+	{Name: "cursor", Operands: Outputs, Options: options1292},
+	{Name: "subl", Operands: Outputs, Options: options1292},
+	{Name: "atom", Operands: Outputs, Options: options1292},
+	{Name: "gedit", Operands: Outputs, Options: options1292},
+	{Name: "kate", Operands: Outputs, Options: options1292},
+	{Name: "zed", Operands: Outputs, Options: options1292},
+	{Name: "idea", Operands: Outputs, Options: options1292},
+	{Name: "virtualenv", Operands: Outputs, Options: options1293},
+	{Name: "pyvenv", Operands: Outputs, Options: options1293},
+	{Name: "vite", Style: Exact, Operands: Loads, Options: options1294, Subs: subs1295, Inherit: true, Workdir: true},
+	{Name: "vitest", Style: Exact, Options: options1296, Subs: subs1297, Inherit: true, Workdir: true},
+	{Name: "w", Options: options1298, Shared: [][]Option{options5}, Safe: true},
+	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1299, Special: "wait"},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1300, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1301, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options1302, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gwc", Operands: Reads, Options: options1302, Shared: [][]Option{options5}, Safe: true},
+	{Name: "wdiff", Operands: Reads, Options: options1303, Shared: [][]Option{options5}, Safe: true},
+	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "rollup", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "rspack", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "rsbuild", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "tsup", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "tsdown", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "unbuild", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "microbundle", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "swc", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "babel", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1304, Workdir: true},
+	{Name: "wget", Operands: URLs, Options: options1305, Here: true},
+	{Name: "which", Operands: Names, Options: options1306, Shared: [][]Option{options5}, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options1306, Shared: [][]Option{options5}, Safe: true},
+	{Name: "command-not-found", Operands: Names, Options: options1306, Shared: [][]Option{options5}, Safe: true},
+	{Name: "who", Operands: Reads, Options: options1307, Shared: [][]Option{options5}, Safe: true},
+	{Name: "whois", Options: options1308},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1309, Ends: true, Special: "xargs"},
+	{Name: "xcodebuild", Style: Dash, Options: options1310, Workdir: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1311, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1312, Shared: [][]Option{options5}},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1313, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1314, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "unxz", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "lzma", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "unlzma", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "pxz", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "lzip", Operands: Outputs, Options: options1315, Beside: true},
+	{Name: "yarn", Style: Exact, Options: options1316, Subs: subs1322, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarnpkg", Style: Exact, Options: options1316, Subs: subs1322, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1323, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "yt-dlp", Operands: URLs, Options: options1324, Here: true},
+	{Name: "youtube-dl", Operands: URLs, Options: options1324, Here: true},
+	{Name: "gallery-dl", Operands: URLs, Options: options1324, Here: true},
+	{Name: "zcat", Operands: Reads, Options: options1325},
+	{Name: "bzcat", Operands: Reads, Options: options1325},
+	{Name: "xzcat", Operands: Reads, Options: options1325},
+	{Name: "zstdcat", Operands: Reads, Options: options1325},
+	{Name: "lz4cat", Operands: Reads, Options: options1325},
+	{Name: "lzcat", Operands: Reads, Options: options1325},
+	{Name: "gzcat", Operands: Reads, Options: options1325},
+	{Name: "zless", Operands: Reads, Options: options1325},
+	{Name: "zmore", Operands: Reads, Options: options1325},
+	{Name: "bzless", Operands: Reads, Options: options1325},
+	{Name: "bzmore", Operands: Reads, Options: options1325},
+	{Name: "xzless", Operands: Reads, Options: options1325},
+	{Name: "zcmp", Operands: Reads, Options: options1325},
+	{Name: "zdiff", Operands: Reads, Options: options1325},
+	{Name: "bzcmp", Operands: Reads, Options: options1325},
+	{Name: "bzdiff", Operands: Reads, Options: options1325},
+	{Name: "xzcmp", Operands: Reads, Options: options1325},
+	{Name: "xzdiff", Operands: Reads, Options: options1325},
+	{Name: "zig", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "nim", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "dart", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "crystal", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "v", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "gleam", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "rebar3", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "stack", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "cabal", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "dune", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "opam", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "sbcl-make", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "flutter", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "fvm", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "hugo", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "jekyll", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "mkdocs", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "sphinx-build", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "gprbuild", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "alire", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
+	{Name: "zip", Operands: Outputs, Options: options1328},
+	{Name: "zipapp", Operands: Outputs, Options: options1329, Beside: true},
+	{Name: "zipfile", Operands: Outputs, Options: options1330, Here: true},
+	{Name: "tarfile", Operands: Outputs, Options: options1330, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zmodload", Operands: Unread, Options: options1330},
-	{Name: "zstd", Operands: Outputs, Options: options1331, Beside: true},
-	{Name: "unzstd", Operands: Outputs, Options: options1331, Beside: true},
-	{Name: "zstdmt", Operands: Outputs, Options: options1331, Beside: true},
-	{Name: "pzstd", Operands: Outputs, Options: options1331, Beside: true},
+	{Name: "zmodload", Operands: Unread, Options: options1331},
+	{Name: "zstd", Operands: Outputs, Options: options1332, Beside: true},
+	{Name: "unzstd", Operands: Outputs, Options: options1332, Beside: true},
+	{Name: "zstdmt", Operands: Outputs, Options: options1332, Beside: true},
+	{Name: "pzstd", Operands: Outputs, Options: options1332, Beside: true},
 }
 
 var options0 = []Option{
@@ -31116,7 +31116,7 @@ var subs1215 = []Program{
 	{Name: "set-environment", Operands: Unread, Path: names{"edit"}, Apart: true},
 	{Name: "set-property", Path: names{"start"}},
 	{Name: "show", Path: names{"status"}},
-	{Name: "show-environment", Path: names{"status"}},
+	{Name: "show-environment", Path: names{"show-environment"}, Special: "variables"},
 	{Name: "sleep", Path: names{"start"}},
 	{Name: "soft-reboot", Path: names{"start"}},
 	{Name: "start", Path: names{"start"}},
@@ -31701,7 +31701,14 @@ var options1235 = []Option{
 	{Names: names{"-R"}},
 }
 
-var subs1236 = []Program{
+var options1236 = []Option{
+	{Names: names{"-g"}},
+	{Names: names{"-h"}},
+	{Names: names{"-s"}},
+	{Names: names{"-t"}, Value: Required},
+}
+
+var subs1237 = []Program{
 	{Name: "a", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
 	{Name: "attach", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
 	{Name: "attach-session", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
@@ -31797,10 +31804,10 @@ var subs1236 = []Program{
 	{Name: "setenv", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "setw", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "show", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
-	{Name: "show-environment", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
+	{Name: "show-environment", Style: POSIX, Path: names{"show-environment"}, Options: options1236, Special: "variables"},
 	{Name: "show-messages", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
 	{Name: "show-options", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
-	{Name: "showenv", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
+	{Name: "showenv", Style: POSIX, Path: names{"show-environment"}, Options: options1236, Special: "variables"},
 	{Name: "showmsgs", Style: POSIX, Path: names{"ls"}, Options: options1235, Special: "tmux"},
 	{Name: "source", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 	{Name: "source-file", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
@@ -31818,7 +31825,7 @@ var subs1236 = []Program{
 	{Name: "wait-for", Style: POSIX, Operands: Code, Path: names{"new-session"}, Special: "tmux"},
 }
 
-var options1237 = []Option{
+var options1238 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -31827,7 +31834,7 @@ var options1237 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1238 = []Option{
+var options1239 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}, Value: Required},
@@ -31869,7 +31876,7 @@ var options1238 = []Option{
 	{Names: names{"--single-cpu-toggle"}},
 }
 
-var options1239 = []Option{
+var options1240 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}},
 	{Names: names{"-c", "--no-create"}},
@@ -31882,7 +31889,7 @@ var options1239 = []Option{
 	{Names: names{"--time"}, Value: Required},
 }
 
-var options1240 = []Option{
+var options1241 = []Option{
 	{Names: names{"-c", "--conf"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-r", "--recreate"}},
@@ -31919,19 +31926,19 @@ var options1240 = []Option{
 	{Names: names{"--runner"}, Value: Required},
 }
 
-var subs1241 = []Program{
+var subs1242 = []Program{
 	{Name: "e", Path: names{"exec"}, Workdir: true, Special: "behind"},
 	{Name: "exec", Path: names{"exec"}, Workdir: true, Special: "behind"},
 }
 
-var options1242 = []Option{
+var options1243 = []Option{
 	{Names: names{"-c", "-C", "--complement"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-s", "--squeeze-repeats"}},
 	{Names: names{"-t", "--truncate-set1"}},
 }
 
-var options1243 = []Option{
+var options1244 = []Option{
 	{Names: names{"-c", "--count"}},
 	{Names: names{"-t", "--trace"}},
 	{Names: names{"-l", "--listfuncs"}},
@@ -31950,7 +31957,7 @@ var options1243 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1244 = []Option{
+var options1245 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -31979,13 +31986,13 @@ var options1244 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1245 = []Option{
+var options1246 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 }
 
-var options1246 = []Option{
+var options1247 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-l"}},
@@ -32052,14 +32059,14 @@ var options1246 = []Option{
 	{Names: names{"--compress"}, Value: Required},
 }
 
-var options1247 = []Option{
+var options1248 = []Option{
 	{Names: names{"-c", "--no-create"}},
 	{Names: names{"-o", "--io-blocks"}},
 	{Names: names{"-r", "--reference"}, Value: Required, Effect: EffRead},
 	{Names: names{"-s", "--size"}, Value: Required},
 }
 
-var options1248 = []Option{
+var options1249 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--build"}},
 	{Names: names{"-h", "--help"}},
@@ -32131,7 +32138,7 @@ var options1248 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffProgram},
 }
 
-var options1249 = []Option{
+var options1250 = []Option{
 	{Names: names{"-i", "--interface"}, Value: Required},
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-s", "--snapshot-length"}, Value: Required},
@@ -32195,11 +32202,11 @@ var options1249 = []Option{
 	{Names: names{"--log-level"}, Value: Required},
 }
 
-var options1250 = []Option{
+var options1251 = []Option{
 	{Names: names{"-s", "--silent", "--quiet"}},
 }
 
-var options1251 = []Option{
+var options1252 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-f"}},
 	{Names: names{"-p"}},
@@ -32213,7 +32220,7 @@ var options1251 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options1252 = []Option{
+var options1253 = []Option{
 	{Names: names{"-S"}},
 	{Names: names{"-H"}},
 	{Names: names{"-a"}},
@@ -32240,16 +32247,16 @@ var options1252 = []Option{
 	{Names: names{"-x"}, Value: Required},
 }
 
-var options1253 = []Option{
+var options1254 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-S"}},
 }
 
-var options1254 = []Option{
+var options1255 = []Option{
 	{Names: names{"-a"}},
 }
 
-var options1255 = []Option{
+var options1256 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s", "--kernel-name"}},
 	{Names: names{"-n", "--nodename"}},
@@ -32261,7 +32268,7 @@ var options1255 = []Option{
 	{Names: names{"-o", "--operating-system"}},
 }
 
-var options1256 = []Option{
+var options1257 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -32277,7 +32284,7 @@ var options1256 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options1257 = []Option{
+var options1258 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--locals"}},
@@ -32292,13 +32299,13 @@ var options1257 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1258 = []Option{
+var options1259 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-v"}},
 	{Names: names{"-n"}},
 }
 
-var options1259 = []Option{
+var options1260 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
 	{Names: names{"-n"}},
@@ -32340,7 +32347,7 @@ var options1259 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1260 = []Option{
+var options1261 = []Option{
 	{Names: names{"-Z"}, Effect: EffReadOnly},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Effect: EffReadOnly},
@@ -32389,14 +32396,14 @@ var options1260 = []Option{
 	{Names: names{"-$"}, Effect: EffUnproven},
 }
 
-var options1261 = []Option{
+var options1262 = []Option{
 	{Names: names{"-p", "--pretty"}},
 	{Names: names{"-h"}},
 	{Names: names{"-s", "--since"}},
 	{Names: names{"-V"}},
 }
 
-var options1262 = []Option{
+var options1263 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--color"}, Value: Required},
@@ -32471,7 +32478,7 @@ var options1262 = []Option{
 	{Names: names{"--fork-strategy"}, Value: Required},
 }
 
-var options1263 = []Option{
+var options1264 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--optional"}, Value: Required},
@@ -32488,7 +32495,7 @@ var options1263 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1264 = []Option{
+var options1265 = []Option{
 	{Names: names{"-o", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--sdist"}},
 	{Names: names{"--wheel"}},
@@ -32501,7 +32508,7 @@ var options1264 = []Option{
 	{Names: names{"--clear"}},
 }
 
-var options1265 = []Option{
+var options1266 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-header"}},
@@ -32511,7 +32518,7 @@ var options1265 = []Option{
 	{Names: names{"--prune"}, Value: Required},
 }
 
-var options1266 = []Option{
+var options1267 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--app"}},
 	{Names: names{"--lib"}},
@@ -32528,7 +32535,7 @@ var options1266 = []Option{
 	{Names: names{"--no-workspace"}},
 }
 
-var options1267 = []Option{
+var options1268 = []Option{
 	{Names: names{"-o", "--output-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffInput},
 	{Names: names{"--overrides"}, Value: Required, Effect: EffInput},
@@ -32542,7 +32549,7 @@ var options1267 = []Option{
 	{Names: names{"--emit-index-url"}},
 }
 
-var options1268 = []Option{
+var options1269 = []Option{
 	{Names: names{"-r", "--requirements"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraints"}, Value: Required, Effect: EffLoad},
@@ -32563,7 +32570,7 @@ var options1268 = []Option{
 	{Names: names{"--strict"}},
 }
 
-var options1269 = []Option{
+var options1270 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--outdated"}},
 	{Names: names{"--exclude"}, Value: Required},
@@ -32576,19 +32583,19 @@ var options1269 = []Option{
 	{Names: names{"--depth"}, Value: Required},
 }
 
-var subs1270 = []Program{
-	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
-	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1267, Workdir: true},
-	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1268, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
-	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
-	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1268, Workdir: true, Named: true},
-	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1269, Workdir: true},
+var subs1271 = []Program{
+	{Name: "check", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
+	{Name: "compile", Style: Exact, Operands: Reads, Path: names{"pip", "compile"}, Options: options1268, Workdir: true},
+	{Name: "freeze", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1269, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
+	{Name: "show", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
+	{Name: "sync", Style: Exact, Operands: Loads, Path: names{"pip", "install"}, Options: options1269, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"pip", "list"}, Options: options1270, Workdir: true},
 }
 
-var options1271 = []Option{
+var options1272 = []Option{
 	{Names: names{"-t", "--token"}, Value: Required},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"--publish-url"}, Value: Required, Effect: EffUnproven},
@@ -32602,7 +32609,7 @@ var options1271 = []Option{
 	{Names: names{"--diff"}},
 }
 
-var options1272 = []Option{
+var options1273 = []Option{
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
 	{Names: names{"-s", "--script"}},
 	{Names: names{"--gui-script"}},
@@ -32612,7 +32619,7 @@ var options1272 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var options1273 = []Option{
+var options1274 = []Option{
 	{Names: names{"--check"}},
 	{Names: names{"--dry-run"}},
 	{Names: names{"--output-format"}, Value: Required},
@@ -32626,7 +32633,7 @@ var options1273 = []Option{
 	{Names: names{"--short"}},
 }
 
-var options1274 = []Option{
+var options1275 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required},
@@ -32637,7 +32644,7 @@ var options1274 = []Option{
 	{Names: names{"--show-version-specifiers"}},
 }
 
-var options1275 = []Option{
+var options1276 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -32647,17 +32654,17 @@ var options1275 = []Option{
 	{Names: names{"--isolated"}},
 }
 
-var subs1276 = []Program{
-	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1275, Ends: true, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
-	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1274, Workdir: true, Named: true},
+var subs1277 = []Program{
+	{Name: "dir", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"tool", "run"}, Options: options1276, Ends: true, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "update-shell", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"tool", "install"}, Options: options1275, Workdir: true, Named: true},
 }
 
-var options1277 = []Option{
+var options1278 = []Option{
 	{Names: names{"--system"}},
 	{Names: names{"--no-project"}},
 	{Names: names{"--seed"}},
@@ -32668,34 +32675,34 @@ var options1277 = []Option{
 	{Names: names{"--relocatable"}},
 }
 
-var subs1278 = []Program{
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1263, Workdir: true, Named: true},
-	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
+var subs1279 = []Program{
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options1264, Workdir: true, Named: true},
+	{Name: "audit", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
 	{Name: "auth", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1264, Workdir: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options1265, Workdir: true},
 	{Name: "cache", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1265, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1271, Workdir: true},
-	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1271, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1266, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1270, Workdir: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1271, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1266, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1272, Workdir: true},
+	{Name: "generate-shell-completion", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1272, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options1267, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "pip", Style: Exact, Operands: Unread, Path: names{"pip"}, Subs: subs1271, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1272, Workdir: true},
 	{Name: "python", Style: Exact, Path: names{"python"}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1263, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1272, Ends: true, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options1264, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1273, Ends: true, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"self"}, Workdir: true, Apart: true},
-	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1276, Workdir: true},
-	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1277, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
-	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1273, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "tool", Style: Exact, Operands: Unread, Path: names{"tool"}, Subs: subs1277, Workdir: true},
+	{Name: "tree", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "venv", Style: Exact, Operands: Outputs, Path: names{"venv"}, Options: options1278, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
+	{Name: "workspace", Style: Exact, Path: names{"sync"}, Options: options1274, Workdir: true},
 }
 
-var options1279 = []Option{
+var options1280 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-w", "--with"}, Value: Required},
 	{Names: names{"--with-editable"}, Value: Required, Effect: EffLoad},
@@ -32721,7 +32728,7 @@ var options1279 = []Option{
 	{Names: names{"--no-env-file"}},
 }
 
-var options1280 = []Option{
+var options1281 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--no-color"}},
@@ -32731,13 +32738,13 @@ var options1280 = []Option{
 	{Names: names{"--no-tty"}},
 }
 
-var options1281 = []Option{
+var options1282 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-p", "--plain"}},
 	{Names: names{"-t", "--tty"}},
 }
 
-var options1282 = []Option{
+var options1283 = []Option{
 	{Names: names{"--provider"}, Value: Required},
 	{Names: names{"--provision"}},
 	{Names: names{"--no-provision"}},
@@ -32752,43 +32759,43 @@ var options1282 = []Option{
 	{Names: names{"-m", "--minimal"}},
 }
 
-var subs1283 = []Program{
-	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
+var subs1284 = []Program{
+	{Name: "autocomplete", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "box", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "cap", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
 	{Name: "cloud", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
 	{Name: "connect", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
+	{Name: "destroy", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "global-status", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "halt", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "init", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "list-commands", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
 	{Name: "login", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
+	{Name: "package", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
 	{Name: "plugin", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "powershell", Path: names{"ssh"}, Options: options1281, Workdir: true},
-	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "rdp", Path: names{"ssh"}, Options: options1281, Workdir: true},
-	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
+	{Name: "port", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "powershell", Path: names{"ssh"}, Options: options1282, Workdir: true},
+	{Name: "provision", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "rdp", Path: names{"ssh"}, Options: options1282, Workdir: true},
+	{Name: "reload", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "resume", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "rsync", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "rsync-auto", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
 	{Name: "share", Operands: Unread, Path: names{"plugin"}, Workdir: true, Apart: true},
-	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "ssh", Path: names{"ssh"}, Options: options1281, Workdir: true},
-	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1282, Workdir: true},
-	{Name: "winrm", Path: names{"ssh"}, Options: options1281, Workdir: true},
+	{Name: "snapshot", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "ssh", Path: names{"ssh"}, Options: options1282, Workdir: true},
+	{Name: "ssh-config", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "status", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "suspend", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "up", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "upload", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "validate", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "version", Operands: Unread, Path: names{"up"}, Options: options1283, Workdir: true},
+	{Name: "winrm", Path: names{"ssh"}, Options: options1282, Workdir: true},
 }
 
-var options1284 = []Option{
+var options1285 = []Option{
 	{Names: names{"--tool"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
@@ -32954,7 +32961,7 @@ var options1284 = []Option{
 	{Names: names{"--fnname"}, Value: Required},
 }
 
-var options1285 = []Option{
+var options1286 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-agent-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-namespace"}, Value: Required},
@@ -32972,7 +32979,7 @@ var options1285 = []Option{
 	{Names: names{"-non-interactive"}},
 }
 
-var options1286 = []Option{
+var options1287 = []Option{
 	{Names: names{"-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dev"}},
 	{Names: names{"-log-file"}, Value: Required, Effect: EffWrite},
@@ -32981,7 +32988,7 @@ var options1286 = []Option{
 	{Names: names{"-dev-listen-address"}, Value: Required},
 }
 
-var options1287 = []Option{
+var options1288 = []Option{
 	{Names: names{"-f", "-force"}},
 	{Names: names{"-wrap-ttl"}, Value: Required},
 	{Names: names{"-version"}, Value: Required},
@@ -32993,7 +33000,7 @@ var options1287 = []Option{
 	{Names: names{"-ttl"}, Value: Required},
 }
 
-var options1288 = []Option{
+var options1289 = []Option{
 	{Names: names{"-role"}, Value: Required},
 	{Names: names{"-mode"}, Value: Required},
 	{Names: names{"-mount-point"}, Value: Required},
@@ -33007,40 +33014,40 @@ var options1288 = []Option{
 	{Names: names{"-host-key-mount-point"}, Value: Required},
 }
 
-var subs1289 = []Program{
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1286, Apart: true, Special: "azure"},
-	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+var subs1290 = []Program{
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options1287, Apart: true, Special: "azure"},
+	{Name: "audit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "auth", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "delete", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "events", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "lease", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "list", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "monitor", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "namespace", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "operator", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "patch", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "path-help", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "pki", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "plugin", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "policy", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "print", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1286, Apart: true, Special: "azure"},
-	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1286, Apart: true, Special: "azure"},
-	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1288, Ends: true, Special: "azure"},
-	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "proxy", Style: Dash, Path: names{"agent"}, Options: options1287, Apart: true, Special: "azure"},
+	{Name: "read", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "secrets", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "server", Style: Dash, Path: names{"agent"}, Options: options1287, Apart: true, Special: "azure"},
+	{Name: "ssh", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"ssh"}, Options: options1289, Ends: true, Special: "azure"},
+	{Name: "status", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 	{Name: "token", Style: Dash, Operands: Unread, Path: names{"login"}, Apart: true, Special: "azure"},
-	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
-	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1287, Special: "azure"},
+	{Name: "transit", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "unwrap", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "version", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
+	{Name: "write", Style: Dash, Operands: Unread, Path: names{"read"}, Options: options1288, Special: "azure"},
 }
 
-var options1290 = []Option{
+var options1291 = []Option{
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--symlinks"}},
 	{Names: names{"--copies"}},
@@ -33053,7 +33060,7 @@ var options1290 = []Option{
 	{Names: names{"--without-scm-ignore-files"}},
 }
 
-var options1291 = []Option{
+var options1292 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -33122,7 +33129,7 @@ var options1291 = []Option{
 	{Names: names{"--speller"}, Value: Required, Effect: EffRun},
 }
 
-var options1292 = []Option{
+var options1293 = []Option{
 	{Names: names{"-p", "--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--system-site-packages"}},
 	{Names: names{"--clear"}},
@@ -33162,7 +33169,7 @@ var options1292 = []Option{
 	{Names: names{"--symlink-app-data"}},
 }
 
-var options1293 = []Option{
+var options1294 = []Option{
 	{Names: names{"--host"}, Value: Optional},
 	{Names: names{"--port"}, Value: Required},
 	{Names: names{"--open"}, Value: Optional},
@@ -33195,7 +33202,7 @@ var options1293 = []Option{
 	{Names: names{"--experimentalBundle"}},
 }
 
-var subs1294 = []Program{
+var subs1295 = []Program{
 	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "dev", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 	{Name: "optimize", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
@@ -33203,7 +33210,7 @@ var subs1294 = []Program{
 	{Name: "serve", Style: Exact, Operands: Loads, Path: names{"build"}, Workdir: true},
 }
 
-var options1295 = []Option{
+var options1296 = []Option{
 	{Names: names{"-r", "--root"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-u", "--update"}},
@@ -33296,7 +33303,7 @@ var options1295 = []Option{
 	{Names: names{"--poolOptions.forks.execArgv", "--poolOptions.threads.execArgv", "--poolOptions.vmThreads.execArgv", "--poolOptions.vmForks.execArgv"}, Value: Required, Effect: EffOpaque},
 }
 
-var subs1296 = []Program{
+var subs1297 = []Program{
 	{Name: "bench", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "dev", Style: Exact, Path: names{"run"}, Workdir: true},
 	{Name: "init", Style: Exact, Path: names{"run"}, Workdir: true},
@@ -33306,7 +33313,7 @@ var subs1296 = []Program{
 	{Name: "watch", Style: Exact, Path: names{"run"}, Workdir: true},
 }
 
-var options1297 = []Option{
+var options1298 = []Option{
 	{Names: names{"-h", "--no-header"}},
 	{Names: names{"-u", "--no-current"}},
 	{Names: names{"-s", "--short"}},
@@ -33316,13 +33323,13 @@ var options1297 = []Option{
 	{Names: names{"-o", "--old-style"}},
 }
 
-var options1298 = []Option{
+var options1299 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1299 = []Option{
+var options1300 = []Option{
 	{Names: names{"-d", "--differences"}, Value: Optional},
 	{Names: names{"-n", "--interval"}, Value: Required},
 	{Names: names{"-p", "--precise"}},
@@ -33341,7 +33348,7 @@ var options1299 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1300 = []Option{
+var options1301 = []Option{
 	{Names: names{"-w", "--watch"}, Value: Required},
 	{Names: names{"-W", "--watch-non-recursive"}, Value: Required},
 	{Names: names{"-F", "--watch-file"}, Value: Required, Effect: EffInput},
@@ -33390,7 +33397,7 @@ var options1300 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1301 = []Option{
+var options1302 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -33400,7 +33407,7 @@ var options1301 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options1302 = []Option{
+var options1303 = []Option{
 	{Names: names{"-1", "--no-deleted"}},
 	{Names: names{"-2", "--no-inserted"}},
 	{Names: names{"-3", "--no-common"}},
@@ -33429,7 +33436,7 @@ var options1302 = []Option{
 	{Names: names{"--no-init-term"}},
 }
 
-var options1303 = []Option{
+var options1304 = []Option{
 	{Names: names{"-c", "--config", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--output", "--output-path", "--out-file", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--out-dir", "--outDir", "--outdir", "--dir", "-d"}, Value: Required, Effect: EffWrite},
@@ -33473,7 +33480,7 @@ var options1303 = []Option{
 	{Names: names{"--plugins"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1304 = []Option{
+var options1305 = []Option{
 	{Names: names{"-O", "--output-document"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-nd", "--no-directories"}},
 	{Names: names{"-np", "--no-parent"}},
@@ -33636,7 +33643,7 @@ var options1304 = []Option{
 	{Names: names{"-R"}, Value: Required},
 }
 
-var options1305 = []Option{
+var options1306 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -33660,7 +33667,7 @@ var options1305 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options1306 = []Option{
+var options1307 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}},
 	{Names: names{"-d", "--dead"}},
@@ -33680,7 +33687,7 @@ var options1306 = []Option{
 	{Names: names{"--writable"}},
 }
 
-var options1307 = []Option{
+var options1308 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 	{Names: names{"-H"}},
 	{Names: names{"-p", "--port"}, Value: Required},
@@ -33712,7 +33719,7 @@ var options1307 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1308 = []Option{
+var options1309 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -33739,7 +33746,7 @@ var options1308 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1309 = []Option{
+var options1310 = []Option{
 	{Names: names{"-project"}, Value: Required, Effect: EffDir},
 	{Names: names{"-workspace"}, Value: Required, Effect: EffDir},
 	{Names: names{"-scheme"}, Value: Required},
@@ -33786,7 +33793,7 @@ var options1309 = []Option{
 	{Names: names{"-clonedSourcePackagesDirPath"}, Value: Required, Effect: EffWrite},
 }
 
-var options1310 = []Option{
+var options1311 = []Option{
 	{Names: names{"--sdk", "-sdk"}, Value: Required},
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-f", "--find"}},
@@ -33802,7 +33809,7 @@ var options1310 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1311 = []Option{
+var options1312 = []Option{
 	{Names: names{"--noout"}},
 	{Names: names{"--format"}},
 	{Names: names{"--xpath"}, Value: Required},
@@ -33863,7 +33870,7 @@ var options1311 = []Option{
 	{Names: names{"--testIO"}, Effect: EffUnproven},
 }
 
-var options1312 = []Option{
+var options1313 = []Option{
 	{Names: names{"-a", "--auto-servernum", "--auto-display"}},
 	{Names: names{"-e", "--error-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--auth-file"}, Value: Required, Effect: EffWrite},
@@ -33875,7 +33882,7 @@ var options1312 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1313 = []Option{
+var options1314 = []Option{
 	{Names: names{"-a", "-autoskip"}},
 	{Names: names{"-b", "-bits"}},
 	{Names: names{"-c", "-cols"}, Value: Required},
@@ -33898,7 +33905,7 @@ var options1313 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options1314 = []Option{
+var options1315 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -33947,7 +33954,7 @@ var options1314 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1315 = []Option{
+var options1316 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--use-yarnrc"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--script-shell"}, Value: Required, Effect: EffProgram},
@@ -34022,18 +34029,18 @@ var options1315 = []Option{
 	{Names: names{"--skip-integrity-check"}},
 }
 
-var options1316 = []Option{
+var options1317 = []Option{
 	{Names: names{"-p", "--package"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options1317 = []Option{
+var options1318 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 }
 
-var options1318 = []Option{
+var options1319 = []Option{
 	{Names: names{"--new-version"}, Value: Required},
 	{Names: names{"--major"}},
 	{Names: names{"--minor"}},
@@ -34044,7 +34051,7 @@ var options1318 = []Option{
 	{Names: names{"--prerelease"}},
 }
 
-var options1319 = []Option{
+var options1320 = []Option{
 	{Names: names{"--from"}, Value: Required},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-t", "--topological"}},
@@ -34061,15 +34068,15 @@ var options1319 = []Option{
 	{Names: names{"-R", "--recursive"}},
 }
 
-var subs1320 = []Program{
+var subs1321 = []Program{
 	{Name: "focus", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
-	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1319, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "foreach", Style: Exact, Path: names{"workspaces", "foreach"}, Options: options1320, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "info", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "list", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 	{Name: "run", Style: Exact, Path: names{"workspaces", "list"}, Workdir: true, Special: "runner"},
 }
 
-var subs1321 = []Program{
+var subs1322 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "autoclean", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
@@ -34080,7 +34087,7 @@ var subs1321 = []Program{
 	{Name: "constraints", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1316, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1317, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "explain", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -34094,7 +34101,7 @@ var subs1321 = []Program{
 	{Name: "list", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "login", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1317, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1318, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "npm", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "owner", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -34120,14 +34127,14 @@ var subs1321 = []Program{
 	{Name: "up", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "upgrade", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "upgrade-interactive", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1318, Workdir: true, Special: "runner"},
-	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1318, Workdir: true, Special: "runner"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options1319, Workdir: true, Special: "runner"},
+	{Name: "versions", Style: Exact, Path: names{"version"}, Options: options1319, Workdir: true, Special: "runner"},
 	{Name: "why", Style: Exact, Path: names{"why"}, Workdir: true, Special: "runner"},
 	{Name: "workspace", Style: Exact, Path: names{"workspace"}, Workdir: true, Special: "runner"},
-	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1320, Workdir: true, Special: "runner"},
+	{Name: "workspaces", Style: Exact, Operands: Unread, Path: names{"workspaces"}, Subs: subs1321, Workdir: true, Special: "runner"},
 }
 
-var options1322 = []Option{
+var options1323 = []Option{
 	{Names: names{"-C", "--colors"}},
 	{Names: names{"--csv-auto-parse"}},
 	{Names: names{"-e", "--exit-status"}},
@@ -34169,7 +34176,7 @@ var options1322 = []Option{
 	{Names: names{"--slurpfile"}, Value: Pair, Effect: EffRead},
 }
 
-var options1323 = []Option{
+var options1324 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-P", "--paths"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--batch-file"}, Value: Required, Effect: EffInput},
@@ -34216,7 +34223,7 @@ var options1323 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 }
 
-var options1324 = []Option{
+var options1325 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -34233,7 +34240,7 @@ var options1324 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options1325 = []Option{
+var options1326 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"--config", "--config-file", "--config-dir"}, Value: Required, Effect: EffProgram},
@@ -34262,11 +34269,11 @@ var options1325 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 }
 
-var subs1326 = []Program{
+var subs1327 = []Program{
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
 }
 
-var options1327 = []Option{
+var options1328 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-A", "--adjust-sfx"}},
 	{Names: names{"-AC", "--archive-clear"}},
@@ -34373,7 +34380,7 @@ var options1327 = []Option{
 	{Names: names{"--volume-label"}, Effect: EffUnproven},
 }
 
-var options1328 = []Option{
+var options1329 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-p", "--python"}, Value: Required},
 	{Names: names{"-m", "--main"}, Value: Required},
@@ -34382,7 +34389,7 @@ var options1328 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1329 = []Option{
+var options1330 = []Option{
 	{Names: names{"-l", "--list"}, Effect: EffReadOnly},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
 	{Names: names{"-e", "--extract"}},
@@ -34392,7 +34399,7 @@ var options1329 = []Option{
 	{Names: names{"--metadata-encoding"}, Value: Required},
 }
 
-var options1330 = []Option{
+var options1331 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-u"}},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -34412,7 +34419,7 @@ var options1330 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options1331 = []Option{
+var options1332 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"--fast"}, Value: Optional},
 	{Names: names{"--ultra"}},

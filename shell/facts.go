@@ -147,6 +147,8 @@ type Action struct {
 	Dirs []Word
 	// Substitution: the command's words hold a command or process substitution.
 	Substitution bool
+	// Environment: the Command shows the values of variables that may hold secrets.
+	Environment bool
 
 	// Path of a Read or Write: absolute as far as it is known, not cleaned.
 	// The URL word of a Fetch.

@@ -49,7 +49,8 @@ func init() {
 		"python": here((*effector).python), "pytest": here((*effector).pytest), "runner": here((*effector).runner), "deno": here((*effector).deno), "compose": here((*effector).compose),
 		"aws": here((*effector).aws), "azure": here((*effector).azure),
 		"supervised": here((*effector).supervised),
-		"make":       here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
+		"variables":  here((*effector).variables), "envsubst": here((*effector).envsubst), "ps": here((*effector).ps),
+		"make": here((*effector).make), "flock": here((*effector).flock), "mktemp": here((*effector).mktemp), "jobs": here((*effector).jobs),
 	}
 }
 
@@ -193,9 +194,18 @@ func (e *effector) exec() outcome {
 	return same(e.s)
 }
 
-// env runs a command with other variables. What stands behind its options and
-// assignments is the command.
+// env runs a command with other variables, and shows all of them if there is no
+// command. With - or -i they are only those that it sets.
 func (e *effector) env() {
+	clean := e.has("-i") || len(e.operands) > 0 && e.words[e.operands[0]].Text == "-"
+	if !e.envRuns() && !clean && !e.asksHelp() {
+		e.shows()
+	}
+}
+
+// envRuns reports whether env runs a command for certain. What stands behind its
+// options and assignments is the command.
+func (e *effector) envRuns() bool {
 	e.done = true
 	at := len(e.words)
 	if len(e.operands) > 0 {
@@ -203,7 +213,7 @@ func (e *effector) env() {
 	}
 	for _, a := range e.scan.Args {
 		if a.Word < at && !e.envOption(a) {
-			return
+			return false
 		}
 	}
 	for first := at; at < len(e.words); at++ {
@@ -212,14 +222,15 @@ func (e *effector) env() {
 		case at == first && t.Text == "-" && t.Known(): // the same as -i
 		case t.MayBeOption():
 			e.odd("an argument of env is known only when it runs", "write it out")
-			return
+			return false
 		case strings.Contains(t.Text, "="):
 			e.envAssign(t)
 		default:
 			e.runWords(at)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // envOption reports whether an option of env leaves the command in its place.
@@ -794,23 +805,46 @@ func (e *effector) gitShows() {
 
 var gitPrinters = set("diff", "show", "blame", "annotate", "difftool")
 
-// jq: a filter can read the environment, and load modules.
+// jq: a filter can read the environment, and load modules. That of yq may stand
+// behind eval.
 func (e *effector) jq() {
-	if e.pattern || len(e.operands) == 0 {
-		return
+	filters := e.filters()
+	for _, filter := range filters {
+		switch {
+		case !filter.Known():
+			e.unprovenLate("the filter of jq is known only when it runs")
+		case wordIn(filter.Text, "env", "ENV", "input_filename", "import", "include", "get_search_list"):
+			e.unprovenLate("the filter of jq reads more than its input")
+		}
 	}
-	filter := e.words[e.operands[0]]
-	if e.prog.Name == "yq" && slices.ContainsFunc(e.operandWords(0), func(w Word) bool {
-		return wordIn(w.Text, "load", "load_str", "load_xml", "load_props", "load_base64") && strings.Contains(w.Text, "(")
-	}) {
-		e.w.opaque(e.index, MayRead, "an expression of yq loads files", "name the files as operands")
+	if e.prog.Name == "yq" {
+		filters = append(filters, e.operandWords(0)...)
+		if slices.ContainsFunc(filters, yqLoads) {
+			e.w.opaque(e.index, MayRead, "an expression of yq loads files", "name the files as operands")
+		}
 	}
-	switch {
-	case !filter.Known():
-		e.unprovenLate("the filter of jq is known only when it runs")
-	case wordIn(filter.Text, "env", "ENV", "input_filename", "import", "include", "get_search_list"):
-		e.unprovenLate("the filter of jq reads more than its input")
+	if slices.ContainsFunc(filters, func(w Word) bool { return w.Known() && jqEnviron(w.Text) }) {
+		e.shows()
 	}
+}
+
+// yqLoads reports whether an expression of yq loads a file.
+func yqLoads(w Word) bool {
+	return wordIn(w.Text, "load", "load_str", "load_xml", "load_props", "load_base64") && strings.Contains(w.Text, "(")
+}
+
+// filters are the filters that jq and yq are given on the command line.
+func (e *effector) filters() []Word {
+	if !e.pattern && len(e.operands) > 0 {
+		return []Word{e.words[e.operands[0]]}
+	}
+	var list []Word
+	for _, a := range e.scan.Args {
+		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+			list = append(list, a.Value)
+		}
+	}
+	return list
 }
 
 // wordIn reports whether text holds one of the names as a word of its own.

@@ -809,4 +809,22 @@ var Table = []Mutant{
 		New: `	case false:`,
 		Pkg: "./cmd/agent-wrapper", Test: "TestScripts/rows",
 	},
+	{
+		Guard: "env without a command shows variables", File: "shell/special.go",
+		Old: `	if !e.envRuns() && !clean && !e.asksHelp() {`,
+		New: `	if e.envRuns() && !clean && !e.asksHelp() {`,
+		Pkg: "./shell", Test: "TestEnvironment",
+	},
+	{
+		Guard: "the form of a variable's name proves nothing of its value", File: "shell/environ.go",
+		Old: `	return begins(name, families.dangerous) || ends(name, families.ends)
+}
+
+func tellsWord`,
+		New: `	return false
+}
+
+func tellsWord`,
+		Pkg: "./shell", Test: "TestEnvironment",
+	},
 }

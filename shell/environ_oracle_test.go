@@ -1,0 +1,92 @@
+//go:build oracle && linux
+
+package shell
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+var shownLines = flag.Int("shown", 1500, "command lines that may show variables, for each shell")
+
+// TestShellsShowNothingUnseen: where a builtin of a real shell, env or printenv
+// shows the value of a variable that nobody knows, the command is marked, or the
+// line cannot be read. The lines only print.
+func TestShellsShowNothingUnseen(t *testing.T) {
+	for _, o := range []oracle{
+		{[]string{"/bin/bash", "--norc", "-c"}, Bash}, {[]string{"/bin/dash", "-c"}, Sh}, {[]string{"/bin/zsh", "-f", "-c"}, Zsh},
+	} {
+		t.Run(o.argv[0], func(t *testing.T) {
+			if *seed == 0 {
+				*seed = uint64(time.Now().UnixNano())
+			}
+			g, shown, unread := newGenerator(*seed, o.dialect, nil, nil), 0, 0
+			dir := t.TempDir()
+			for range *shownLines {
+				line := showingLine(g)
+				if !o.shows(t, dir, line) {
+					continue
+				}
+				facts := o.analyze(line)
+				switch {
+				case marked(facts):
+					shown++
+				case mayRunAnything(facts):
+					unread++
+				default:
+					t.Errorf("seed %d: %q shows a variable, and is not marked", *seed, line)
+				}
+			}
+			t.Logf("seed %d: of %d lines %d show a variable and are marked, %d cannot be read", *seed, *shownLines, shown, unread)
+			if shown < *shownLines/20 {
+				t.Error("too few lines show a variable: the test shows nothing")
+			}
+		})
+	}
+}
+
+func marked(f *Facts) bool {
+	for i := range f.Actions {
+		if f.Actions[i].Environment {
+			return true
+		}
+	}
+	return false
+}
+
+// showingLine is a line of a command that may show variables, and more or less
+// around it.
+func showingLine(g *generator) string {
+	line := g.pick("env", "printenv", "export", "declare", "typeset", "local", "readonly", "set", "integer", "float", "compgen")
+	for range g.r.IntN(3) {
+		line += " " + g.pick("-p", "-x", "-f", "-F", "-g", "-i", "-a", "-A", "-r", "-n", "-t", "-u", "-l", "-I", "-m", "-e", "-v", "-o", "-0", "+x", "+p", "+i", "+", "-", "--", "-px", "-xr", "-pa", "-xi", "+px")
+	}
+	for range g.r.IntN(3) {
+		line += " " + g.pick("T", "HOME", "T=1", "A=1", "$NONE", `"$NONE"`, "T*", "A")
+	}
+	around := g.pick("%s", "%s", "%s", "command %s", "builtin %s", "(%s)", "f() { %s; }; f", "%s | cat", "true && %s", "eval '%s'", "env %s", "echo $(%s)", "if %s; then :; fi")
+	if strings.Contains(around, "'") && strings.Contains(line, "'") {
+		around = "%s"
+	}
+	return fmt.Sprintf(around, line)
+}
+
+// secretValue is what no line holds.
+const secretValue = "vAlUe-oF-a-sEcReT"
+
+// shows runs a line where two variables have a value that is known by its look.
+func (o oracle) shows(t *testing.T, dir, line string) bool {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	c := exec.CommandContext(ctx, o.argv[0], append(o.argv[1:len(o.argv):len(o.argv)], line)...)
+	c.Dir, c.Env = dir, []string{"T=" + secretValue, "HOME=/nowhere", "PATH=/usr/bin:/bin"}
+	out, _ := c.CombinedOutput() // that it fails is no matter
+	return bytes.Contains(out, []byte(secretValue))
+}
