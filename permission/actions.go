@@ -98,8 +98,9 @@ type act struct {
 	factors   []string
 	// override is what the policy says of the class, nil if that is the tables'.
 	override *Override
-	// lifted: the class is higher than that of the tables.
-	lifted bool
+	// lifted: the class is higher than that of the tables. looks: all the same it
+	// only looks at something.
+	lifted, looks bool
 	// reads are what its command may read, once that is looked at.
 	reads []patterns.Subject
 }

@@ -433,7 +433,7 @@ func (e *evaluation) planned(i int) answer {
 			return answer{}
 		}
 	case patterns.RunCommand, patterns.Hidden:
-		if a.class.Tier() == 1 {
+		if a.class.Tier() == 1 || a.looks {
 			return answer{}
 		}
 	}

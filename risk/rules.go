@@ -43,6 +43,9 @@ func (p *program) appendRules(out []Rule) []Rule {
 	for i := range p.rows {
 		r := &p.rows[i]
 		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason}
+		if r.reason == environment {
+			rule.Factors = alone(FactorSensitive)
+		}
 		if r.subs == "" {
 			out = append(out, rule)
 		}

@@ -46,6 +46,7 @@ const (
 	users       = "changes users or their rights"
 	network     = "changes the network setup"
 	secret      = "shows a secret"
+	environment = "shows variables that may hold secrets"
 	discards    = "destructive operation: discards work"
 	history     = "destructive operation: rewrites history"
 	deletes     = "mutating operation: deletes objects"

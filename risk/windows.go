@@ -104,6 +104,12 @@ func (w *windowsLine) command(words []string, depth int) {
 	}
 	for _, one := range words[1:] {
 		f.ofWord(one)
+		if w.shell != Cmd && f.Class == Safe && ofVariables(one) {
+			f.Reason = environment
+		}
+	}
+	if f.Reason == environment {
+		f.factor(FactorSensitive)
 	}
 	n := 1 + len(strings.Fields(subcommand))
 	w.components = append(w.components, Component{words[0], subcommand, slices.Clone(words[n:]), f.Class, f.Reason})
@@ -169,6 +175,16 @@ func (f *Finding) ofWord(text string) {
 	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
 		f.factor(FactorSensitive)
 	}
+}
+
+// ofVariables reports whether a word of PowerShell is a path among the variables,
+// a drive to it: env:, Env:\X, Environment::X, -Path:env:X.
+func ofVariables(text string) bool {
+	text = strings.ToLower(text)
+	if strings.HasPrefix(text, "-") {
+		_, text, _ = strings.Cut(text, ":")
+	}
+	return strings.HasPrefix(text, "env:") || strings.Contains(text, "environment::")
 }
 
 // slashed is a path of Windows as the table of paths has them.
@@ -401,7 +417,8 @@ func elsewhere(name string, words []string) (Finding, string) {
 	}
 	all := Finding{r.Class, r.Reasons[0], r.Factors}
 	if all.Class == Safe && !slices.Contains(portable, name) {
-		return Finding{Moderate, "a program of other systems: " + name, alone(FactorUnknown)}, ""
+		all.raise(Moderate, "a program of other systems: "+name, FactorUnknown)
+		return all, ""
 	}
 	subcommand := r.Components[0].Subcommand
 	if sub := strings.Fields(subcommand); len(sub) >= len(words) || !slices.Equal(sub, words[1:1+len(sub)]) {

@@ -116,9 +116,26 @@ func TestWindowsFactors(t *testing.T) {
 		"ls $x": FactorDynamic, "ls (gc x)": FactorSubstitution, "nosuch": FactorUnknown, "iwr x | iex": FactorInterpreter, "ls > \\\\.\\PhysicalDrive1": FactorDevice,
 		"x > C:\\Windows\\x": FactorSystem, "gc ~/.aws/credentials": FactorSensitive, strings.Repeat("x", shell.MaxLine+1): FactorDynamic,
 		"'x' > x/.ssh/y": FactorSensitive,
+		"gci env:":       FactorSensitive, "Get-ChildItem Env:\\": FactorSensitive, "dir env:": FactorSensitive, "gi 'env:TOKEN'": FactorSensitive, "cat env:TOKEN": FactorSensitive,
+		"ls -Path env:": FactorSensitive, "ls -Path:env:": FactorSensitive, `gci Microsoft.PowerShell.Core\Environment::`: FactorSensitive, "cd env:; ls": FactorSensitive, "printenv": FactorSensitive,
 	} {
 		if got := Windows(line, PowerShell); !slices.Contains(got.Factors, want) || got.Tier < 2 && want != FactorSensitive {
 			t.Errorf("%.40q: %+v, want factor %s", line, got, want)
+		}
+	}
+}
+
+// TestWindowsVariables: set shows variables in cmd alone, and only where it sets
+// none.
+func TestWindowsVariables(t *testing.T) {
+	for line, want := range map[string]bool{"set": true, "set P": true, "SET | findstr X": true, "@set": true, "set X=1": false, "set /a x=1": false, "dir env:": false, "echo set": false} {
+		if got := slices.Contains(Windows(line, Cmd).Factors, FactorSensitive); got != want {
+			t.Errorf("%q: %v, want %v", line, got, want)
+		}
+	}
+	for _, line := range []string{"ls env", "ls x:env:", "$x = 1", "set-item env:X 1", "echo $null"} {
+		if slices.Contains(Windows(line, PowerShell).Factors, FactorSensitive) {
+			t.Errorf("%q shows variables", line)
 		}
 	}
 }

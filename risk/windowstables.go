@@ -289,7 +289,7 @@ var cmdBuiltins = []program{
 		{with: "/a", class: Moderate, reason: mutating},
 		{with: "/p", class: Moderate, reason: waits},
 		{with: "@*=*", class: Moderate, reason: mutating},
-		{class: Safe, reason: readOnly},
+		{class: Safe, reason: environment},
 	}},
 	{"setlocal", shellOnly},
 	{"shift", shellOnly},

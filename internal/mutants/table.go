@@ -827,4 +827,16 @@ func tellsWord`,
 func tellsWord`,
 		Pkg: "./shell", Test: "TestEnvironment",
 	},
+	{
+		Guard: "the environment of a process is sensitive", File: "risk/paths.go",
+		Old: `min(names.find(path.Clean(text)), names.starry(w))`,
+		New: `names.find(path.Clean(text))`,
+		Pkg: "./risk", Test: "TestReasonsAndFactors",
+	},
+	{
+		Guard: "what shows variables is asked about as a sensitive path is", File: "permission/overrides.go",
+		Old: `	case a.does.Environment:`,
+		New: `	case false:`,
+		Pkg: "./policy", Test: "TestOverrides",
+	},
 }
