@@ -152,7 +152,10 @@ func Read(path string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
+	switch {
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, and no plan", path)
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no file", path) // a pipe may have no end
 	}
 	f, err := os.Open(path)

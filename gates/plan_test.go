@@ -125,7 +125,7 @@ func TestRead(t *testing.T) {
 	if _, err := Read(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := Read(filepath.Dir(path)); err == nil || !strings.HasSuffix(err.Error(), " is no file") {
+	if _, err := Read(filepath.Dir(path)); err == nil || !strings.HasSuffix(err.Error(), " is a directory, and no plan") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(path, []byte(full), 0o600); err != nil {

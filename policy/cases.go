@@ -133,6 +133,9 @@ func (t *caseTable) read(file, key string, lines stricttoml.Lines) (Case, error)
 	var errUse, errWant error
 	c.Tool, c.Input, errUse = t.use()
 	c.Want, errWant = parseExpectation(t.Expect)
+	if errUse == nil {
+		_, _, errUse = patterns.Parse(c.Tool, patterns.Ask, patterns.Source{})
+	}
 	if errUse != nil {
 		return c, errUse
 	}

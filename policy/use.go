@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
 )
 
 // inputFields are the fields of a tool's input that a text can stand for.
@@ -37,6 +39,9 @@ func notName(r rune) bool {
 
 func textUse(tool, text string) (string, json.RawMessage, error) {
 	field := inputFields[tool]
+	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); field == "" && err != nil {
+		return "", nil, err // a near miss of a tool's name
+	}
 	if field == "" {
 		return "", nil, fmt.Errorf("tool use %s(...): a text says nothing about this tool; give its whole input", tool)
 	}

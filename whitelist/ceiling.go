@@ -28,7 +28,7 @@ func (v *Validator) Validate(line string, facts *shell.Facts) *CommandValidation
 	if f == nil {
 		return nil
 	}
-	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(v.Look)}
+	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(v.Look), List: v.List.elsewhere()}
 }
 
 // Forbid says what the list has against a command line. A strict list refuses;
@@ -55,7 +55,7 @@ func (v *Validator) Forbid(line string, facts *shell.Facts) permission.Objection
 
 // line is the error without the command, in one line.
 func (e *CommandValidationError) line() string {
-	text := texts[e.Reason]
+	text := e.text()
 	if e.Detail != "" {
 		text += " (" + visible.Line(e.Detail) + ")"
 	}

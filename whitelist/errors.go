@@ -2,6 +2,7 @@ package whitelist
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
 )
@@ -17,7 +18,8 @@ const (
 	DangerousArgs  Reason = "dangerous_args"
 )
 
-// texts are what the reasons say (seed 2).
+// texts are what the reasons say (seed 2). Where another list binds than the one
+// in the usual place, its name takes the place of that.
 var texts = map[Reason]string{
 	NotWhitelisted: "Command not in whitelist. Add to .smartergpt/allowed-commands.json if legitimate.",
 	DangerousArgs:  "Command contains dangerous arguments that are explicitly denied.",
@@ -32,12 +34,22 @@ type CommandValidationError struct {
 	// Detail is what is wrong with it, where more can be said than the reason:
 	// the argument, or the name that was probably meant. "" if there is none.
 	Detail string
+	// List is the file of the list, "" for the one in the usual place.
+	List string
+}
+
+// text is what the reason says.
+func (e *CommandValidationError) text() string {
+	if e.List == "" {
+		return texts[e.Reason]
+	}
+	return strings.Replace(texts[e.Reason], FileName, visible.Line(e.List), 1)
 }
 
 // Error has the reason's text and the command on two lines, and the detail on a
 // third one. What a screen would obey is spelled out.
 func (e *CommandValidationError) Error() string {
-	text := fmt.Sprintf("Command validation failed: %s\nCommand: %s", texts[e.Reason], visible.Line(e.Command))
+	text := fmt.Sprintf("Command validation failed: %s\nCommand: %s", e.text(), visible.Line(e.Command))
 	if e.Detail != "" {
 		text += "\n" + visible.Line(e.Detail)
 	}

@@ -9,6 +9,8 @@ func TestErrorText(t *testing.T) {
 	}{
 		{CommandValidationError{Command: "rm -rf x", Reason: NotWhitelisted},
 			"Command validation failed: Command not in whitelist. Add to .smartergpt/allowed-commands.json if legitimate.\nCommand: rm -rf x"},
+		{CommandValidationError{Command: "rm -rf x", Reason: NotWhitelisted, List: "/p/ci/list.json"},
+			"Command validation failed: Command not in whitelist. Add to /p/ci/list.json if legitimate.\nCommand: rm -rf x"},
 		{CommandValidationError{Command: "npm test --x", Reason: DangerousArgs, Detail: "--x is not in allow_args"},
 			"Command validation failed: Command contains dangerous arguments that are explicitly denied.\nCommand: npm test --x\n--x is not in allow_args"},
 		{CommandValidationError{Command: "a | b", Reason: ShellOperators},

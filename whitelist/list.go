@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -94,7 +95,11 @@ type item struct {
 
 // Read reads the whitelist at path. A file that is not there is fs.ErrNotExist.
 func Read(path string) (*List, error) {
-	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+	switch info, err := os.Stat(path); {
+	case err != nil: // said below
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, and no whitelist", visible.Line(path))
+	case !info.Mode().IsRegular() || info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is no file, or longer than %d bytes", visible.Line(path), maxFile)
 	}
 	data, err := os.ReadFile(path)
@@ -122,6 +127,15 @@ func Parse(data []byte, name string) (*List, error) {
 
 // Name is the file that the list was read from.
 func (l *List) Name() string { return l.name }
+
+// elsewhere is the file of a list that lies in another place than the usual one,
+// "" for one that does not, and for the built-in one.
+func (l *List) elsewhere() string {
+	if l == nil || l == BuiltIn() || strings.HasSuffix("/"+filepath.ToSlash(l.name), "/"+FileName) {
+		return ""
+	}
+	return l.name
+}
 
 // Programs is how many programs are listed.
 func (l *List) Programs() int { return len(l.names) }

@@ -16,7 +16,7 @@ func (l *List) Validate(line string, facts *shell.Facts) *CommandValidationError
 	if f == nil {
 		return nil
 	}
-	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(nil)}
+	return &CommandValidationError{Command: line, Reason: f.reason, Detail: f.describe(nil), List: l.elsewhere()}
 }
 
 // Command is what a line runs without a shell: the words of its one command, a

@@ -32,7 +32,7 @@ what a row does not say. Rows never touch the file system.
   agent-wrapper check --jsonl --risk off --unlisted ask < rows.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if rows {
-				return cobra.NoArgs(cmd, args)
+				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
 			}
 			return exactly(2, "a tool and its input as JSON, or --jsonl")(cmd, args)
 		},

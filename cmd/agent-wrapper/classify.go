@@ -66,7 +66,7 @@ the same order. A row that cannot be read gets "error" and tier 3.
 			case rows && asJSON:
 				return errors.New("--jsonl and --json do not go together: --jsonl writes JSON as it is")
 			case rows:
-				return cobra.NoArgs(cmd, args)
+				return exactly(0, "no arguments with --jsonl: the rows come from standard input")(cmd, args)
 			}
 			return exactly(1, "one command line, quoted, or --jsonl")(cmd, args)
 		},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/display"
@@ -187,6 +188,8 @@ func readText(path string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case info.IsDir():
+		return "", &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is no file")
 	case info.Size() > maxFile:

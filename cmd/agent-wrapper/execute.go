@@ -71,7 +71,7 @@ func (a *app) execute(ctx context.Context, f *executeFlags) error {
 	}
 	p, err := f.compilePlanned()
 	if err != nil {
-		return err
+		return fmt.Errorf("nothing runs: %w", err)
 	}
 	if err := p.lift(a); err != nil {
 		return err

@@ -44,6 +44,9 @@ func oneUse(rules *policyFlags, args []string) (*compiled, *permission.ToolUse, 
 	if !json.Valid([]byte(input)) || !strings.HasPrefix(input, "{") {
 		return nil, nil, usage("the input %s is no JSON object: write %s", quoted(input), example(tool, input))
 	}
+	if name, _, found := strings.Cut(tool, "("); found {
+		return nil, nil, usage("%s is a rule, no tool: write %s %s", tool, name, example(name, ""))
+	}
 	if _, _, err := patterns.Parse(tool, patterns.Ask, patterns.Source{}); err != nil {
 		return nil, nil, usage("%w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -172,8 +173,14 @@ func (p *policyFlags) addRules(spec *policy.Spec) error {
 // fileError names the flag that a file was given with.
 func fileError(flag string, err error) error {
 	var path *fs.PathError
-	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case !errors.As(err, &path):
+	case path.Path == "":
+		return usage("%s is empty: give a file, or leave %s out", flag, flag)
+	case errors.Is(err, fs.ErrNotExist):
 		return usage("%s: there is no file %s: give one that exists, or leave %s out", flag, path.Path, flag)
+	case errors.Is(err, syscall.EISDIR):
+		return usage("%s: %s is a directory: name a file in it", flag, path.Path)
 	}
 	return usage("%s: %w", flag, err)
 }

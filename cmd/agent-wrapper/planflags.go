@@ -61,7 +61,7 @@ func (f *planFlags) compilePlanned() (*planned, error) {
 }
 
 // readWhitelists reads the whitelists that bind gates. One that cannot be read
-// is an error: nothing runs.
+// is an error.
 func (p *planned) readWhitelists(f *planFlags) error {
 	usual := f.usualWhitelist(p.place)
 	if f.whitelist != "" {
@@ -74,10 +74,10 @@ func (p *planned) readWhitelists(f *planFlags) error {
 	for _, file := range files {
 		list, err := whitelist.Read(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return usage("there is no whitelist %s: nothing runs", file)
+			return usage("there is no whitelist %s", file)
 		}
 		if err != nil {
-			return usage("the whitelist cannot be used, so nothing runs: %w", err)
+			return usage("the whitelist cannot be used: %w", err)
 		}
 		p.policy.Guarded = append(p.policy.Guarded, file)
 		p.bind(list, file)
@@ -120,7 +120,10 @@ func (p *planned) plan(path string) (*gates.Plan, error) {
 	if err == nil {
 		err = plan.Check(p.place.Workspace, p.mayBeSet)
 	}
-	if err != nil {
+	switch ext := filepath.Ext(path); {
+	case err != nil && (ext == ".yml" || ext == ".yaml"):
+		return nil, usage("%s is no plan, which is JSON: agent-wrapper security validate-commands --ci looks at CI files", path)
+	case err != nil:
 		return nil, usage("%w", err)
 	}
 	if !slices.ContainsFunc(plan.Items, func(i gates.Item) bool { return len(i.Gates) > 0 }) {

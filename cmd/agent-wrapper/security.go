@@ -37,7 +37,7 @@ they are given (node -e), scripts that the agent may edit (npm test), variables
 that make a program run another one, and settings that refuse nothing. It changes
 nothing, and what it finds is no error.`,
 		Example: "  agent-wrapper security lint --whitelist ci/allowed-commands.json",
-		Args:    cobra.NoArgs,
+		Args:    exactly(0, "no arguments: a whitelist goes with --whitelist"),
 		RunE:    func(*cobra.Command, []string) error { return a.lintWhitelists(f, asJSON) },
 	}
 	f.add(cmd)
@@ -86,7 +86,7 @@ a file has no command: a check of nothing says nothing.`,
 		Example: `  agent-wrapper security validate-commands --plan plan.json
   agent-wrapper security validate-commands --plan plan.json --json --whitelist ci/allowed-commands.json
   agent-wrapper security validate-commands --ci .github/workflows/ci.yml`,
-		Args: cobra.NoArgs,
+		Args: exactly(0, "no arguments: a plan goes with --plan, a CI file with --ci"),
 		RunE: func(*cobra.Command, []string) error {
 			if of.plan == "" && len(of.ci) == 0 {
 				return usage("name the plan with --plan FILE, or a file with CI commands with --ci FILE")

@@ -94,14 +94,21 @@ func (a *app) startWhitelist(s *startList) error {
 	if path == "" {
 		path = filepath.Join(dir, whitelist.FileName)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usage("%s is a directory: name a file in it with --out", visible.Line(path))
+	}
 	if err := placeNew(path, start.Text, s.force); err != nil {
 		return err
 	}
 	of := "the list that is shipped"
 	if !s.def {
-		of = fmt.Sprintf("of %d commands", start.Commands)
+		of = "of " + several(start.Commands, "command")
 	}
-	_, err = fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with agent-wrapper whitelist validate\n", visible.Line(path), of)
+	try := "agent-wrapper whitelist validate"
+	if s.out != "" {
+		try += " " + shellWord(s.out)
+	}
+	_, err = fmt.Fprintf(a.out, "%s is written, %s: read it, then try it with %s\n", visible.Line(path), of, visible.Line(try))
 	return err
 }
 
@@ -118,7 +125,7 @@ func (s *startList) make(dir string) (*whitelist.Start, error) {
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, usage("%v", err)
+			return nil, fileError("--from", err)
 		}
 		found, err := whitelist.Lines(name, data)
 		if err != nil {
@@ -178,7 +185,12 @@ recorded.`,
 		Example: `  agent-wrapper whitelist validate
   agent-wrapper whitelist validate 'npm run test-coverage-with-magic-flag'
   agent-wrapper whitelist validate --list team.json 'git push --force'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) <= 1 {
+				return nil
+			}
+			return exactly(1, "the file of a whitelist, or one command line, quoted")(cmd, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := rules.workspace()
 			if err != nil {
@@ -197,6 +209,14 @@ recorded.`,
 	cmd.Flags().StringVar(&file, "list", "", "the whitelist `file` (default: "+whitelist.FileName+" in the workspace, and those that a policy names)")
 	cmd.Flags().BoolVar(&argv, "argv", false, "the line is run without a shell, as a gate is: names of custom programs pass")
 	return cmd
+}
+
+// several is a number of things in words.
+func several(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // namesFile tells a file from a command line.
@@ -226,7 +246,7 @@ func (a *app) validateLists(dir, file string) error {
 		for _, w := range list.Warnings() {
 			fmt.Fprintln(a.err, "warning:", visible.Line(w))
 		}
-		if _, err := fmt.Fprintf(a.out, "%s can be used: %d programs\n", list.Name(), list.Programs()); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s can be used: %s\n", list.Name(), several(list.Programs(), "program")); err != nil {
 			return err
 		}
 	}
