@@ -18,6 +18,9 @@ var Default []byte
 // order of its programs.
 func (l *List) Warnings() []string {
 	var out []string
+	if len(l.names) == 0 && l.strict && !l.policy.DryRunMode {
+		out = append(out, "no program is listed: no command passes")
+	}
 	for _, name := range l.names {
 		e := l.items[name]
 		out = append(out, e.warnings()...)

@@ -27,7 +27,7 @@ record goes at least. Without FILE it is the record of this user.`,
   agent-wrapper audit tail -f
   agent-wrapper audit search --behavior deny --since 24h
   agent-wrapper audit export --format csv > decisions.csv`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.auditVerifyCommand(), a.auditTailCommand(), a.auditSearchCommand(), a.auditExportCommand())

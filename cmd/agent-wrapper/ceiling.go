@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/agent-wrapper/agent-wrapper/display"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
@@ -31,7 +32,7 @@ func (c *compiled) bindWhitelists(usual string) (unusable []error) {
 		list, err := whitelist.Read(file)
 		if err != nil {
 			c.ceiling = append(c.ceiling, whitelist.Unusable{Err: err})
-			unusable = append(unusable, fmt.Errorf("no command may run, since its whitelist cannot be used: %w", err))
+			unusable = append(unusable, fmt.Errorf("no command may run, since its whitelist cannot be used: %w%s", err, c.namedIn(file)))
 			continue
 		}
 		c.lists = append(c.lists, list)
@@ -62,6 +63,16 @@ func (c *compiled) whitelistFiles(usual string) []string {
 		files = append(files, usual)
 	}
 	return files
+}
+
+// namedIn says which policy names a whitelist, if one does.
+func (c *compiled) namedIn(file string) string {
+	for _, item := range c.spec.Whitelists {
+		if besidePolicy(item) == file {
+			return ", which is named in " + display.Place(item.Source)
+		}
+	}
+	return ""
 }
 
 // usualWhitelist is where a whitelist lies that no policy names, "" if none such

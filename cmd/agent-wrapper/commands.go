@@ -26,7 +26,6 @@ allow it, ask you, or deny it. Without a subcommand it is agent-wrapper run.`
 		return usage("%v (see %s --help)", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.runCommand(), a.demoCommand(), a.execCommand(), a.checkCommand(), a.explainCommand(), a.classifyCommand(), a.rulesCommand(), a.testCommand(), a.policyCommand(), a.initCommand(), a.trustCommand(), a.untrustCommand(), a.auditCommand(), a.hallucinationsCommand(), a.resumeCommand(), a.securityCommand(), a.executeCommand(), a.whitelistCommand(), a.versionCommand())
-	root.SuggestionsMinimumDistance = 2
 	root.Version = buildVersion()
 	root.SetVersionTemplate("agent-wrapper {{.Version}}\n")
 	strictCompletion(root)
@@ -105,11 +104,25 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	hint := "the agent's task goes into --prompt"
+	if cmd.HasParent() {
+		hint = "it is one of " + strings.Join(subcommands(cmd), ", ")
+	}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return fmt.Errorf("unknown command %q: %s", args[0], hint)
+}
+
+func subcommands(cmd *cobra.Command) []string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -53,7 +53,7 @@ agent-wrapper resume.`,
 		Example: `  agent-wrapper hallucinations list --count 20
   agent-wrapper hallucinations count
   agent-wrapper hallucinations reset --plan plan.json`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.hallucinationsListCommand(), a.hallucinationsCountCommand(), a.hallucinationsResetCommand())

@@ -74,10 +74,10 @@ func (p *planned) readWhitelists(f *planFlags) error {
 	for _, file := range files {
 		list, err := whitelist.Read(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return usage("there is no whitelist %s", file)
+			return usage("there is no whitelist %s%s", file, p.namedIn(file))
 		}
 		if err != nil {
-			return usage("the whitelist cannot be used: %w", err)
+			return usage("the whitelist cannot be used: %w%s", err, p.namedIn(file))
 		}
 		p.policy.Guarded = append(p.policy.Guarded, file)
 		p.bind(list, file)

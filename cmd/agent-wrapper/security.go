@@ -17,7 +17,7 @@ import (
 func (a *app) securityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "security", Short: "Hold the commands of a plan against the whitelist, and look at the whitelist itself",
-		Args: usageArgs(cobra.NoArgs),
+		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.validateCommand(), a.securityLintCommand())

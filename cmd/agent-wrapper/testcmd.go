@@ -78,7 +78,7 @@ func caseEvaluator(file string, spec *policy.Spec, place patterns.Place) (*permi
 	}
 	dir := absolute(filepath.Dir(file))
 	if err := errors.Join(c.bindWhitelists(filepath.Join(dir, whitelist.FileName))...); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	for i, name := range c.policy.Guarded {
 		if inside, below := strings.CutPrefix(name, dir+"/"); below {
