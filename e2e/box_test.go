@@ -19,6 +19,13 @@ type release struct {
 	Path    string
 }
 
+// versions are the agent CLIs of package.json, the newest first. The short form
+// takes that one, the long form all.
+var versions = []string{"2.1.330", "2.1.268", oldest}
+
+// oldest is the oldest agent CLI that the wrapper accepts.
+const oldest = "2.1.197"
+
 // releases finds the agent CLIs; a test that needs one calls need first.
 func releases() []release {
 	modules := os.Getenv("AW_E2E_MODULES")
@@ -27,10 +34,15 @@ func releases() []release {
 	}
 	modules, _ = filepath.Abs(modules)
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	at := func(pkg string) string {
-		return filepath.Join(modules, "@anthropic-ai", pkg+"-"+runtime.GOOS+"-"+arch, "claude")
+	binary := "node_modules/@anthropic-ai/claude-code-" + runtime.GOOS + "-" + arch + "/claude"
+	var all []release
+	for _, v := range versions {
+		all = append(all, release{v, filepath.Join(modules, "claude-code-"+v, binary)})
 	}
-	return []release{{"2.1.329", at("claude-agent-sdk")}, {"2.1.197", at("claude-code")}}
+	if !long() {
+		all = all[:1]
+	}
+	return all
 }
 
 // eachRelease runs a test with every agent CLI that is here.

@@ -121,22 +121,18 @@ func TestControl(t *testing.T) {
 	noSettings := isolated[:3]
 	for _, x := range []struct {
 		name  string
-		both  bool // also the short form takes both releases
 		trial trial
 		want  string // a fault that must be among them
 	}{
-		{"no settings", true, trial{args: noSettings}, "cat: ran without a decision"},
-		{"no settings, no hook in simple mode", false, trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
-		{"no isolation", false, trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
-		{"no isolation, a hook answers before us", false, trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
-		{"skills on", false, trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
-		{"typed @file", true, trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
-		{"typed /command", false, trial{profile: profiles[3], typed: true}, "marks/evil-"},
+		{"no settings", trial{args: noSettings}, "cat: ran without a decision"},
+		{"no settings, no hook in simple mode", trial{args: noSettings, profile: profiles[2], env: profiles[2].Env, hook: true}, "cat: ran without a decision"},
+		{"no isolation", trial{profile: profiles[1], hook: true}, "marks/evil-user-pre: changed"},
+		{"no isolation, a hook answers before us", trial{profile: profiles[1], slow: 60 * time.Millisecond}, "ran although it was denied"},
+		{"skills on", trial{profile: profiles[1], policy: allowAll}, "marks/evil-skill: changed"},
+		{"typed @file", trial{profile: profiles[4], args: isolated, hook: true, typed: true}, "the file that the prompt names"},
+		{"typed /command", trial{profile: profiles[3], typed: true}, "marks/evil-"},
 	} {
 		for _, r := range releases() {
-			if !long() && r != releases()[0] && !x.both {
-				continue
-			}
 			t.Run(r.Version+"/"+x.name, func(t *testing.T) {
 				x.trial.release = r
 				if x.trial.policy == nil {

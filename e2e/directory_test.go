@@ -137,7 +137,7 @@ func TestDirectoryBeside(t *testing.T) {
 }
 
 // TestDirectoryWhileAsked: while a person thinks about a command, a cd beside
-// it may run (2.1.197 asks for it first, 2.1.329 last). The command does not
+// it may run (2.1.197 asks for it first, 2.1.330 last). The command does not
 // then run in another directory than it was decided for.
 func TestDirectoryWhileAsked(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {

@@ -9,6 +9,7 @@
 //	go test -tags e2e ./e2e
 //
 // AW_E2E_MODULES names another node_modules folder, AW_E2E_BINARY a built
-// agent-wrapper. AW_E2E_LONG=1 runs the long forms. A test that cannot run here
-// says why and is skipped; with CI=true that is a failure.
+// agent-wrapper. AW_E2E_LONG=1 runs the long forms, with every agent CLI of
+// package.json; the short ones take the newest. A test that cannot run here says
+// why and is skipped; with CI=true that is a failure.
 package e2e

@@ -104,7 +104,7 @@ func (d driver) talk(stdin io.WriteCloser, stdout io.Reader, prompt string) (ask
 }
 
 // userLine keeps the agent CLI from reading @file and /command in the prompt:
-// client_composed says so to 2.1.329; 2.1.197 does not know it, but looks for
+// client_composed says so to 2.1.330; 2.1.197 does not know it, but looks for
 // both in the last text block only.
 func (d driver) userLine(prompt string) map[string]any {
 	if d.Typed {

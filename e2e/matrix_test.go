@@ -5,6 +5,7 @@ package e2e
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,8 +27,8 @@ type row struct {
 	Refused bool
 	// After names a row that must have run, or the agent CLI refuses this one.
 	After string
-	// Only: the version of the agent CLI that offers the tool, "" all.
-	Only string
+	// On: the versions of the agent CLI that offer the tool, nil all.
+	On []string
 }
 
 type in = map[string]any
@@ -44,7 +45,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add := func(key string, turnRows ...row) {
 		var t turn
 		for _, r := range turnRows {
-			if r.Only != "" && r.Only != rel.Version {
+			if r.On != nil && !slices.Contains(r.On, rel.Version) {
 				return
 			}
 			rows = append(rows, r)
@@ -75,7 +76,7 @@ func matrix(b *box, rel release) (script, []row) {
 		input := backgroundID(m).(in)
 		input["block"], input["timeout"] = false, 1000
 		return input
-	}}, Passes: true, After: "background-sleep", Only: "2.1.197"})
+	}}, Passes: true, After: "background-sleep", On: []string{"2.1.268", oldest}})
 	add("main", row{call: call{Name: "task-stop", Tool: "TaskStop", Input: backgroundID}, Passes: true, After: "background-sleep"})
 
 	// The directory goes on from call to call.
@@ -117,7 +118,7 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "poke", Tool: "mcp__marks__poke", Input: in{"mark": "poke"}}, Mark: "marks/poke"})
 	add("main", row{call: call{Name: "mcp-list", Tool: "ListMcpResourcesTool", Input: in{}}, Says: "mark://one"})
 	add("main", row{call: call{Name: "mcp-read", Tool: "ReadMcpResourceTool", Input: in{"server": "marks", "uri": "mark://one"}}, Mark: "marks/resource"})
-	add("main", row{call: call{Name: "mcp-dir", Tool: "ReadMcpResourceDirTool", Input: in{"server": "marks", "uri": "mark://one"}}, Passes: true})
+	add("main", row{call: call{Name: "mcp-dir", Tool: "ReadMcpResourceDirTool", Input: in{"server": "marks", "uri": "mark://one"}}, Passes: true, Refused: rel.Version == "2.1.330"}) // there it is offered, and says that it is not in the build
 
 	// The agent CLI's own.
 	add("main", row{call: call{Name: "task-create", Tool: "TaskCreate", Input: in{"subject": "s", "description": "d"}}, Passes: true})
@@ -125,15 +126,15 @@ func matrix(b *box, rel release) (script, []row) {
 	add("main", row{call: call{Name: "task-list", Tool: "TaskList", Input: in{}}, Passes: true})
 	add("main", row{call: call{Name: "task-update", Tool: "TaskUpdate", Input: in{"taskId": "1", "status": "completed"}}, Passes: true, After: "task-create"})
 	add("main", row{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true, Refused: true})
-	add("main", row{call: call{Name: "tool-search", Tool: "ToolSearch", Input: in{"query": "select:CronList", "max_results": 1}}, Passes: true, Only: "2.1.329"})
+	add("main", row{call: call{Name: "tool-search", Tool: "ToolSearch", Input: in{"query": "select:CronList", "max_results": 1}}, Passes: true, On: []string{"2.1.330"}})
 	add("main", row{call: call{Name: "cron-list", Tool: "CronList", Input: in{}}, Passes: true})
 	add("main", row{call: call{Name: "cron-create", Tool: "CronCreate", Input: in{"cron": "0 5 1 1 *", "prompt": "x", "recurring": false}}, Passes: true})
 	add("main", row{call: call{Name: "cron-delete", Tool: "CronDelete", Input: cronID}, Passes: true, After: "cron-create"})
 	add("main", row{call: call{Name: "wakeup", Tool: "ScheduleWakeup", Input: wakeup(rel)}, Passes: true})
 	add("main", row{call: call{Name: "findings", Tool: "ReportFindings", Input: in{"findings": []any{}}}, Passes: true})
-	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true, Only: "2.1.329"})
+	add("main", row{call: call{Name: "list-agents", Tool: "ListAgents", Input: in{}}, Passes: true, On: []string{"2.1.330", "2.1.268"}})
 	add("main", row{call: call{Name: "message", Tool: "SendMessage", Input: in{"to": "nobody", "message": "hello", "summary": "hello"}}, Passes: true})
-	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "repo/t8", Only: "2.1.329"})
+	add("main", row{call: call{Name: "monitor", Tool: "Monitor", Input: in{"command": "touch t8", "description": "x", "timeout_ms": 5000}}, Mark: "repo/t8", On: []string{"2.1.330"}})
 	add("main", row{call: call{Name: "skill", Tool: "Skill", Input: in{"skill": "pwn"}}, Passes: true, Refused: true})
 	add("main", row{call: call{Name: "question", Tool: "AskUserQuestion", Input: question}, Says: "red", Person: true})
 
@@ -195,7 +196,7 @@ await agent('go [[flow]] see @secret.txt')
 
 // wakeup asks for none where the agent CLI can do so, else for a late one.
 func wakeup(rel release) in {
-	if rel.Version == "2.1.197" {
+	if rel.Version == oldest {
 		return in{"delaySeconds": 3600, "reason": "r", "prompt": "p"}
 	}
 	return in{"stop": true}

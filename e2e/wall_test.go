@@ -16,7 +16,7 @@ func TestDenyList(t *testing.T) {
 		removed := map[string]bool{"WebFetch": true, "CronCreate": true, "mcp__marks__poke": true}
 		for i, x := range sc.rows {
 			// 2.1.197 looks at its rules for this one before it asks.
-			early := x.Name == "read" && r.Version == "2.1.197"
+			early := x.Name == "read" && r.Version == oldest
 			sc.rows[i].Refused = early || x.Refused || removed[x.Tool]
 		}
 		allowed := func(r row) bool { return !r.Person && !onDenyList(r) }
@@ -90,7 +90,7 @@ func TestOtherTools(t *testing.T) {
 				b.write("bin/pwsh", "#!/bin/sh\ncase \"$*\" in *New-Item*) : > "+b.Marks+"/pwsh;; esac\n")
 				os.Chmod(b.Dir+"/bin/pwsh", 0o700)
 				rows := []row{
-					{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true, Refused: r.Version != "2.1.197"},
+					{call: call{Name: "todo", Tool: "TodoWrite", Input: in{"todos": []any{in{"content": "c", "status": "pending", "activeForm": "a"}}}}, Passes: true, Refused: r.Version != oldest},
 					{call: call{Name: "pwsh", Tool: "PowerShell", Input: in{"command": "New-Item p1", "description": "x"}}, Mark: "marks/pwsh"},
 				}
 				s := script{"main": {{rows[0].call}, {rows[1].call}}}

@@ -16,7 +16,7 @@ import (
 // that counts on the directory, and a question that comes while one is open,
 // or runs, or has run since the hook, knows no directory. Subagents start each
 // command where they began; commands in the background move nobody. (Measured
-// with both agent CLIs of the end-to-end tests.)
+// with the agent CLIs of the end-to-end tests.)
 
 // told books the directory that a hook tells.
 func (l *ledger) told(e *entry, dir string) {
