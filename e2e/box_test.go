@@ -26,8 +26,17 @@ var versions = []string{"2.1.330", "2.1.268", oldest}
 // oldest is the oldest agent CLI that the wrapper accepts.
 const oldest = "2.1.197"
 
-// releases finds the agent CLIs; a test that needs one calls need first.
+// releases are the agent CLIs that this form takes.
 func releases() []release {
+	all := allReleases()
+	if !long() {
+		all = all[:1]
+	}
+	return all
+}
+
+// allReleases finds the agent CLIs; a test that needs one calls need first.
+func allReleases() []release {
 	modules := os.Getenv("AW_E2E_MODULES")
 	if modules == "" {
 		modules = "node_modules"
@@ -38,9 +47,6 @@ func releases() []release {
 	var all []release
 	for _, v := range versions {
 		all = append(all, release{v, filepath.Join(modules, "claude-code-"+v, binary)})
-	}
-	if !long() {
-		all = all[:1]
 	}
 	return all
 }

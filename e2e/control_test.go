@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,7 @@ func (x trial) run(t *testing.T) verdict {
 	}
 	d := driver{
 		Release: x.release, Args: append(append([]string{}, x.args...), "--mcp-config", b.mcpConfig()), Hook: x.hook, Typed: x.typed,
-		Env:    append(append(w.env(), "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), x.env...),
+		Env:    slices.Concat(w.env(), shut, []string{"CLAUDE_CODE_ENABLE_TODO_TOOLS=1"}, x.env),
 		Answer: func(a ask) (bool, string) { return x.policy(ids[a.ID]), "shut" },
 		Slow:   x.slow,
 	}

@@ -22,6 +22,7 @@ type driver struct {
 	Args    []string
 	Env     []string
 	Hook    bool // register the PreToolUse hook, answering ask
+	Defer   bool // the hook puts each tool use off to the next session
 	Typed   bool // send the prompt as if it were typed at the agent CLI
 	Answer  func(ask) (allow bool, message string)
 	// Slow is how long a denial takes, as a person's would: that somebody else
@@ -43,8 +44,12 @@ type ask struct {
 // isolated are the flags that the wrapper must give; see wrapper/claude.
 var isolated = []string{
 	"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands",
-	"--settings", `{"permissions":{"ask":["*"]},"disableAllHooks":true,"disableSkillShellExecution":true}`,
+	"--settings", `{"permissions":{"ask":["*"]},"disableAllHooks":true,"disableSkillShellExecution":true,"crossSessionInbound":"refuse"}`,
 }
+
+// shut are the variables that the wrapper must set so that nobody but us gives
+// the agent CLI a task.
+var shut = []string{"CLAUDE_CODE_DISABLE_CRON=1", "CLAUDE_CODE_DISABLE_CLAUDE_MDS=1", "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1"}
 
 var base = []string{
 	"--output-format", "stream-json", "--verbose", "--input-format", "stream-json",
@@ -137,8 +142,12 @@ func (d driver) answer(out *lineWriter, raw []byte) ask {
 			Agent string          `json:"agent_id"`
 		}
 		json.Unmarshal(r.Request.Input, &in)
+		decision := "ask"
+		if d.Defer {
+			decision = "defer"
+		}
 		a.Kind, a.Tool, a.Input, a.Dir, a.Agent = "hook", in.Tool, in.Input, in.Cwd, in.Agent
-		response = map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
+		response = map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PreToolUse", "permissionDecision": decision}}
 	case "can_use_tool":
 		if allow, message := d.Answer(a); allow {
 			response = map[string]any{"behavior": "allow", "updatedInput": withAnswers(r.Request.Input)}

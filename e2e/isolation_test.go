@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"regexp"
 	"slices"
 	"testing"
 )
@@ -15,7 +14,7 @@ func personal(b *box) map[string]string {
 		"mark-user-memory":    "home/.claude/CLAUDE.md",
 		"mark-project-memory": "repo/CLAUDE.md",
 		"mark-local-memory":   "repo/CLAUDE.local.md",
-		"mark-auto-memory":    "home/.claude/projects/" + regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(b.Work, "-") + "/memory/MEMORY.md",
+		"mark-auto-memory":    b.memory("MEMORY.md"),
 		"mark-agent":          "repo/.claude/agents/a.md",
 		"mark-skill":          "repo/.claude/skills/s/SKILL.md",
 		"mark-style":          "repo/.claude/output-styles/o.md",
@@ -39,15 +38,14 @@ func TestIsolation(t *testing.T) {
 		driver{Release: r, Answer: func(ask) (bool, string) { return true, "" }}.drive(t, b, m, plainPrompt)
 		open := heardOf(m, texts)
 		t.Logf("without isolation the model hears of %q", open)
-		for _, text := range []string{"mark-user-memory", "mark-project-memory", "mark-agent", "mark-skill", "mark-env", "mark-model"} {
+		for _, text := range []string{"mark-user-memory", "mark-project-memory", "mark-auto-memory", "mark-agent", "mark-skill", "mark-env", "mark-model"} {
 			if !slices.Contains(open, text) {
 				t.Errorf("%s is not heard of even without isolation", text)
 			}
 		}
 
 		m = startModel(t, script{"main": {{show}}})
-		env := []string{"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1"} // the one thing that stays on else
-		x := wrapped{release: r, profile: profile{Env: env}, Policy: []string{"--allow", "Bash", "--append-system-prompt", "back-system", "--model", "back-model", "--add-dir", b.Out}}
+		x := wrapped{release: r, Policy: []string{"--allow", "Bash", "--append-system-prompt", "back-system", "--model", "back-model", "--add-dir", b.Out}}
 		res := x.run(t, b, m, startWeb(t, b))
 		if shut := heardOf(m, texts); len(shut) > 0 || res.Code != 0 {
 			t.Errorf("the model hears of %q; exit code %d", shut, res.Code)

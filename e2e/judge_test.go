@@ -113,7 +113,7 @@ func (v *verdict) expect(r row, sent, didRun bool, ds []decision, ran map[string
 	ready := r.After == "" || ran[r.After]
 	want := allowed(r) && ready && !r.Refused
 	switch {
-	case r.After != "" && !ready:
+	case r.After != "" && !ready, r.Either:
 	case !sent:
 		v.miss("%s: never asked for", r.Name)
 	case want != didRun:

@@ -12,7 +12,7 @@ import (
 var (
 	openPolicy = []string{
 		"--allow", "Bash,Read,Edit,Write,NotebookEdit,WebFetch,WebSearch,mcp__marks__*,ListMcpResourcesTool,ReadMcpResourceTool,ReadMcpResourceDirTool",
-		"--allow", "CronCreate,CronDelete,CronList,ScheduleWakeup,SendMessage,Workflow,EnterWorktree,ExitWorktree,ExitPlanMode,AskUserQuestion",
+		"--allow", "ScheduleWakeup,SendMessage,Workflow,EnterWorktree,ExitWorktree,ExitPlanMode,AskUserQuestion",
 	}
 	shutPolicy = []string{
 		"--allow", "Agent,Workflow", "--unlisted", "deny", "--deny", "Agent(Plan)",
@@ -45,6 +45,9 @@ func mainJob(t *testing.T, r release, p profile, policy []string, allowed func(r
 	v := judge(sc.b, sc.m, sc.rows, before, record(t, sc.b), allowed)
 	if leaked(sc.m) {
 		v.fault("the file that the prompt names came to the model")
+	}
+	for _, name := range through(sc.b, sc.m) {
+		v.fault("%s came through", name)
 	}
 	for _, name := range unknownTools(offered(t, sc.b), sc.rows) {
 		v.miss("the agent CLI offers a tool that the matrix lacks: %s", name)

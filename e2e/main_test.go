@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 	case "shim":
 		shim()
 		return
+	case "messenger":
+		sendMessage()
+		return
 	case "mcp":
 		serveMCP(os.Stdin, os.Stdout)
 		return

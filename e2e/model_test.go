@@ -36,8 +36,8 @@ func (c call) id() string { return "toolu_" + c.Name }
 // turn is what the model says at once: several calls are parallel tool uses.
 type turn []call
 
-// script holds the turns of each conversation by its key. The first message of
-// a conversation names its key as [[key]]; one without is answered "ok".
+// script holds the turns of each conversation by its key. The first message
+// that names a key as [[key]] begins it; without one the answer is "ok".
 type script map[string][]turn
 
 // toolResult is what came back to the model for one tool use.
@@ -204,8 +204,8 @@ func (m *model) next(req *request) turn {
 					m.results[b.ToolUseID] = toolResult{plain(b.Content), b.IsError, time.Now()}
 				}
 			case "text":
-				if found := keyMark.FindStringSubmatch(b.Text); found != nil && key == "" && step == 0 {
-					key = found[1]
+				if found := keyMark.FindStringSubmatch(b.Text); found != nil && key == "" {
+					key, step = found[1], 0
 				}
 				if !m.seen[b.Text] {
 					m.seen[b.Text] = true

@@ -8,10 +8,38 @@ import (
 	"strings"
 )
 
-// isolation is the settings that the CLI gets from us, and the only ones
-// besides managed settings: ask about everything, run no hooks and no shell
-// commands in skills.
-const isolation = `{"permissions":{"ask":["*"]},"disableAllHooks":true,"disableSkillShellExecution":true}`
+// settings are the settings that the CLI gets from us, and the only ones besides
+// managed settings. They have more than one way in shut; docs/run.md lists them.
+type settings struct {
+	Permissions                permissions `json:"permissions"`
+	DisableAllHooks            bool        `json:"disableAllHooks"`
+	DisableSkillShellExecution bool        `json:"disableSkillShellExecution"`
+	// What other sessions of the user, or whoever else finds the CLI's socket,
+	// say to this one.
+	CrossSessionInbound  string `json:"crossSessionInbound"`
+	DisableRemoteControl bool   `json:"disableRemoteControl"`
+}
+
+type permissions struct {
+	Ask []string `json:"ask"`
+	// An --add-dir would bring what the settings of the directory enable.
+	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+}
+
+// isolation are our settings, as JSON.
+func isolation(o *Options) string {
+	s := settings{
+		Permissions:     permissions{Ask: []string{"*"}},
+		DisableAllHooks: true, DisableSkillShellExecution: true, CrossSessionInbound: "refuse", DisableRemoteControl: true,
+	}
+	for _, dir := range o.AddDirs {
+		if abs, err := filepath.Abs(dir); dir != "" && err == nil {
+			s.Permissions.AdditionalDirectories = append(s.Permissions.AdditionalDirectories, abs)
+		}
+	}
+	data, _ := json.Marshal(s) // it cannot fail: text and truth values
+	return string(data)
+}
 
 // arguments returns what the agent CLI is started with. It is the only place
 // that makes an argument. Values stand behind "=", so that none can be read as
@@ -21,7 +49,7 @@ func arguments(o *Options) ([]string, error) {
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
 		"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands",
-		"--settings=" + isolation,
+		"--settings=" + isolation(o),
 	}
 	add := func(option, value string) {
 		if value != "" {
@@ -33,9 +61,6 @@ func arguments(o *Options) ([]string, error) {
 	add("--append-system-prompt", o.AppendSystemPrompt)
 	for _, config := range o.MCPConfig {
 		add("--mcp-config", absolute(config))
-	}
-	for _, dir := range o.AddDirs {
-		add("--add-dir", absolute(dir))
 	}
 	for _, rule := range o.Disallowed {
 		add("--disallowedTools", sayable(rule))

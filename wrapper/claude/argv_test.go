@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,9 +23,9 @@ func TestArguments(t *testing.T) {
 		"--output-format=stream-json", "--verbose", "--input-format=stream-json",
 		"--permission-prompt-tool=stdio", "--permission-mode=default",
 		"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands",
-		`--settings={"permissions":{"ask":["*"]},"disableAllHooks":true,"disableSkillShellExecution":true}`,
+		`--settings={"permissions":{"ask":["*"],"additionalDirectories":["/b"]},"disableAllHooks":true,"disableSkillShellExecution":true,"crossSessionInbound":"refuse","disableRemoteControl":true}`,
 		"--model=sonnet", "--resume=s-1", "--append-system-prompt=be brief\n--bare",
-		"--mcp-config=/a.json", `--mcp-config={"mcpServers":{}}`, "--add-dir=/b",
+		"--mcp-config=/a.json", `--mcp-config={"mcpServers":{}}`,
 		"--disallowedTools=WebSearch", "--disallowedTools=Bash(rm:*)",
 	}
 	if err != nil || !cmp.Equal(want, got) {
@@ -33,13 +34,21 @@ func TestArguments(t *testing.T) {
 }
 
 func TestPathsMadeAbsolute(t *testing.T) {
-	got, err := arguments(&Options{MCPConfig: []string{"mcp.json"}, AddDirs: []string{"../x"}})
+	o := Options{MCPConfig: []string{"mcp.json"}, AddDirs: []string{"../x", "1", ""}}
+	got, err := arguments(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, arg := range got[len(got)-2:] {
-		if _, value, _ := strings.Cut(arg, "="); !filepath.IsAbs(value) {
-			t.Errorf("%s", arg)
+	if _, value, _ := strings.Cut(got[len(got)-1], "="); !filepath.IsAbs(value) {
+		t.Errorf("%q", got)
+	}
+	var s settings
+	if err := json.Unmarshal([]byte(isolation(&o)), &s); err != nil || len(s.Permissions.AdditionalDirectories) != 2 {
+		t.Fatal(s, err)
+	}
+	for _, dir := range s.Permissions.AdditionalDirectories {
+		if !filepath.IsAbs(dir) {
+			t.Errorf("%s", dir)
 		}
 	}
 }
@@ -48,7 +57,7 @@ func TestPathsMadeAbsolute(t *testing.T) {
 var mayBe = []string{
 	"--output-format", "--verbose", "--input-format", "--permission-prompt-tool", "--permission-mode",
 	"--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--settings", "--model", "--resume",
-	"--append-system-prompt", "--mcp-config", "--add-dir", "--disallowedTools",
+	"--append-system-prompt", "--mcp-config", "--disallowedTools",
 }
 
 // FuzzArguments: whatever the options hold, no argument is another option than
@@ -67,7 +76,7 @@ func FuzzArguments(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fixed, _ := arguments(&Options{})
+		fixed, _ := arguments(&Options{AddDirs: []string{dir, model}})
 		if !slices.Equal(got[:len(fixed)], fixed) {
 			t.Errorf("the fixed arguments became %q", got[:len(fixed)])
 		}
@@ -123,13 +132,40 @@ func source(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestIsolationIsJSON: the settings are what they look like.
-func TestIsolationIsJSON(t *testing.T) {
-	var s struct {
-		Permissions struct{ Ask []string }
+// TestIsolation: whatever the options hold, the settings are ours, and only
+// directories come from elsewhere.
+func TestIsolation(t *testing.T) {
+	for _, dir := range []string{"/b", `/"},"permissions":{"allow":["*"]`, "/\xff", "/a\n"} {
+		var s settings
+		if err := json.Unmarshal([]byte(isolation(&Options{AddDirs: []string{dir}})), &s); err != nil {
+			t.Fatal(err)
+		}
+		want := settings{
+			Permissions:     permissions{Ask: []string{"*"}, AdditionalDirectories: []string{strings.ToValidUTF8(dir, "\ufffd")}},
+			DisableAllHooks: true, DisableSkillShellExecution: true, CrossSessionInbound: "refuse", DisableRemoteControl: true,
+		}
+		if !cmp.Equal(want, s) {
+			t.Error(cmp.Diff(want, s))
+		}
 	}
-	if err := json.Unmarshal([]byte(isolation), &s); err != nil || !slices.Equal(s.Permissions.Ask, []string{"*"}) {
-		t.Errorf("%v %v", s, err)
+}
+
+// TestDocs: docs/run.md names whatever shuts a door.
+func TestDocs(t *testing.T) {
+	page := source(t, "../../docs/run.md")
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(isolation(&Options{AddDirs: []string{"/b"}})), &keys); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"--setting-sources=", "--strict-mcp-config", "--disable-slash-commands", "core.fsmonitor", "permissions.additionalDirectories"}
+	for _, v := range variables.ours {
+		names = append(names, v.name)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS" }) // shuts nothing
+	for _, name := range append(names, slices.Collect(maps.Keys(keys))...) {
+		if !strings.Contains(page, "`"+name) {
+			t.Errorf("it does not name %s", name)
+		}
 	}
 }
 
@@ -171,23 +207,48 @@ func TestCheckCommand(t *testing.T) {
 
 func TestCleaned(t *testing.T) {
 	env, left := cleaned([]string{
-		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1",
-		"CLAUDE_CODE_SIMPLE=1", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=/x", "claude_code_simple=1",
-		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=0", "CLAUDE_CODE_SHELL=/bin/zsh", "CLAUDECODE=1", "BUN_OPTIONS=--preload=x",
+		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b",
+		"CLAUDE_CODE_SIMPLE=1", "CLAUDE_CODE_SHELL_PREFIX=evil", "CLAUDE_ENV_FILE=/x", "claude_code_simple=1", "BASH_ENV=/x",
+		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=0", "CLAUDE_CODE_DISABLE_CRON=", "DISABLE_GROWTHBOOK=0", "CLAUDE_CODE_SHELL=/bin/zsh", "CLAUDECODE=1",
+		"BUN_OPTIONS=--preload=x", "BUN_INSPECT=9229", "BUN_INSPECT_PRELOAD=x", "BUN_BE_BUN=1",
 	}, "/bin/bash")
-	want := []string{
-		"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1",
-		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "CLAUDE_CODE_SHELL=/bin/bash",
+	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b"}
+	for _, v := range variables.ours {
+		want = append(want, v.name+"=1")
 	}
+	want = append(want, "CLAUDE_CODE_SHELL=/bin/bash", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false")
 	if !cmp.Equal(want, env) {
 		t.Error(cmp.Diff(want, env))
 	}
 	wantLeft := []string{
-		"BUN_OPTIONS", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_SIMPLE",
+		"BASH_ENV", "BUN_BE_BUN", "BUN_INSPECT", "BUN_INSPECT_PRELOAD", "BUN_OPTIONS", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_SIMPLE",
 		"CLAUDE_ENV_FILE", "claude_code_simple",
 	}
 	if !cmp.Equal(wantLeft, left) {
 		t.Error(cmp.Diff(wantLeft, left))
+	}
+}
+
+// TestGitConfig: what git is given by its user stays, and ours stands behind it.
+func TestGitConfig(t *testing.T) {
+	theirs := []string{"GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=x"}
+	ours := func(n string) []string {
+		return []string{"GIT_CONFIG_KEY_" + n + "=core.fsmonitor", "GIT_CONFIG_VALUE_" + n + "=false"}
+	}
+	for _, x := range []struct {
+		name  string
+		given []string
+		want  []string
+	}{
+		{"none", nil, slices.Concat([]string{"GIT_CONFIG_COUNT=1"}, ours("0"))},
+		{"one", append(theirs, "GIT_CONFIG_COUNT=1"), slices.Concat(theirs, []string{"GIT_CONFIG_COUNT=2"}, ours("1"))},
+		{"the last counts", []string{"GIT_CONFIG_COUNT=7", "GIT_CONFIG_COUNT=2"}, slices.Concat([]string{"GIT_CONFIG_COUNT=3"}, ours("2"))},
+		{"no number", []string{"GIT_CONFIG_COUNT=x"}, slices.Concat([]string{"GIT_CONFIG_COUNT=1"}, ours("0"))},
+		{"negative", []string{"GIT_CONFIG_COUNT=-3"}, slices.Concat([]string{"GIT_CONFIG_COUNT=1"}, ours("0"))},
+	} {
+		if got := unmonitored(x.given); !cmp.Equal(x.want, got) {
+			t.Errorf("%s: %s", x.name, cmp.Diff(x.want, got))
+		}
 	}
 }
 

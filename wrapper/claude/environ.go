@@ -1,36 +1,63 @@
 package claude
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// passed are the variables of the CLI's own family that it may inherit:
-// credentials, providers, network and model. All others are kept from it, for
-// some of them change what is asked (CLAUDE_CODE_SIMPLE), what a command line
-// means (CLAUDE_CODE_SHELL_PREFIX, CLAUDE_ENV_FILE) or where settings come
-// from, and there are a thousand.
-var passed = []string{
-	"CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR", "CLAUDE_API_KEY",
-	"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "CLAUDE_CODE_API_BASE_URL",
-	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
-	"CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD", "CLAUDE_CODE_USE_MANTLE",
-	"CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
-	"CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH", "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH", "CLAUDE_CODE_SKIP_MANTLE_AUTH",
-	"CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "CLAUDE_CODE_CERT_STORE",
-	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_CODE_ENABLE_TELEMETRY",
-	"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CODE_EFFORT_LEVEL",
-	"CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR", "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+// variables is what is known of the environment variables that the agent CLI
+// reads. Those of its own families that are not here are withheld: some of them
+// change what is asked (CLAUDE_CODE_SIMPLE), what a command line means
+// (CLAUDE_CODE_SHELL_PREFIX, CLAUDE_ENV_FILE), where settings come from or which
+// program is debugged (BUN_INSPECT), and there are a thousand. All others are
+// their user's and handed on.
+var variables = struct {
+	families []string   // beginnings of names
+	withheld []string   // of no family
+	passed   []string   // credentials, providers, network, model, folders
+	nested   []string   // what an agent CLI gives to what it runs: withheld, and nobody needs to be told
+	ours     []variable // have our value, whatever they had
+}{
+	families: []string{"CLAUDE", "BUN_"},
+	withheld: []string{
+		"BASH_ENV", // each bash that the CLI starts runs the file, also before the task is given
+	},
+	passed: []string{
+		"CLAUDE_CONFIG_DIR", "CLAUDE_SECURESTORAGE_CONFIG_DIR", "CLAUDE_API_KEY",
+		"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "CLAUDE_CODE_API_BASE_URL",
+		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+		"CLAUDE_CODE_USE_ANTHROPIC_AWS", "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD", "CLAUDE_CODE_USE_MANTLE",
+		"CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+		"CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH", "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH", "CLAUDE_CODE_SKIP_MANTLE_AUTH",
+		"CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "CLAUDE_CODE_CERT_STORE",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_CODE_ENABLE_TELEMETRY",
+		"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CODE_EFFORT_LEVEL",
+		"CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR",
+		"BUN_INSTALL", "BUN_INSTALL_BIN", "BUN_INSTALL_CACHE_DIR", "BUN_INSTALL_GLOBAL_DIR", "BUN_TMPDIR",
+		"BUN_CONFIG_REGISTRY", "BUN_CONFIG_TOKEN",
+	},
+	nested: []string{
+		"CLAUDECODE", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH",
+		"CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_CHILD_NOTES_DIR",
+		"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
+		"CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_TOOL_USE_ID", "CLAUDE_AGENT_SDK_VERSION",
+	},
+	ours: []variable{
+		{"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1", "tells when the agent has finished for good"},
+		{"CLAUDE_CODE_DISABLE_CRON", "1", "scheduled_tasks.json speaks as the user, before the preflight has ended"},
+		{"CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME", "1", "a resumed session begins a turn of its own"},
+		{"CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1", "an agent beside ours reads and writes without a question (2.1.197)"},
+		{"CLAUDE_CODE_DISABLE_CLAUDE_MDS", "1", "2.1.197 takes .claude/rules in with the first file that is read"},
+		{"CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS", "1", "git status runs the filters of the repository's configuration"},
+		{"CLAUDE_CODE_DISABLE_FEATURE_FLAGS", "1", "flags from the network and from .claude.json switch on what no test of ours has seen"},
+		{"DISABLE_GROWTHBOOK", "1", "the same, as older versions call it"},
+	},
 }
 
-// nested are variables that an agent CLI gives to what it runs; an agent that
-// is started from another one has them, and nobody needs to be told.
-var nested = []string{
-	"CLAUDECODE", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH",
-	"CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_CHILD_NOTES_DIR",
-	"CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN",
-	"CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_TOOL_USE_ID", "CLAUDE_AGENT_SDK_VERSION",
-}
+// variable is one that the agent CLI gets from us.
+type variable struct{ name, value, why string }
 
 // cleaned returns the environment for the agent CLI and the names of variables
 // that somebody set and that were left out. bash is the shell that it is to
@@ -38,21 +65,63 @@ var nested = []string{
 func cleaned(environ []string, bash string) (env, left []string) {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		upper := strings.ToUpper(name)
 		switch {
-		case upper == "BUN_OPTIONS", strings.HasPrefix(upper, "CLAUDE") && !slices.Contains(passed, name):
-			if !slices.Contains(nested, name) {
-				left = append(left, name)
-			}
+		case isOurs(name), slices.Contains(variables.nested, name):
+		case withheld(name):
+			left = append(left, name)
 		default:
 			env = append(env, entry)
 		}
 	}
-	// Tells when the agent has finished for good.
-	env = append(env, "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+	for _, v := range variables.ours {
+		env = append(env, v.name+"="+v.value)
+	}
 	if bash != "" {
 		env = append(env, "CLAUDE_CODE_SHELL="+bash)
 	}
 	slices.Sort(left)
-	return env, left
+	return unmonitored(env), left
+}
+
+func isOurs(name string) bool {
+	return slices.ContainsFunc(variables.ours, func(v variable) bool { return v.name == name })
+}
+
+// withheld reports whether a variable is kept from the agent CLI.
+func withheld(name string) bool {
+	if slices.Contains(variables.passed, name) {
+		return false
+	}
+	upper := strings.ToUpper(name)
+	return slices.Contains(variables.withheld, upper) ||
+		slices.ContainsFunc(variables.families, func(family string) bool { return strings.HasPrefix(upper, family) })
+}
+
+// unmonitored adds to the configuration that git takes from the environment
+// that it starts no file system monitor: 2.1.197 asks git about files before the
+// task is given, and the monitor is a program that the repository names.
+func unmonitored(env []string) []string {
+	const count = "GIT_CONFIG_COUNT="
+	n := 0
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		value, found := strings.CutPrefix(entry, count)
+		if found {
+			n, _ = strconv.Atoi(value)
+			n = max(n, 0)
+		}
+		return found
+	})
+	return append(env, count+strconv.Itoa(n+1),
+		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", n), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", n))
+}
+
+// valueOf returns a variable of an environment, "" if it has none; of several
+// the last counts.
+func valueOf(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, found := strings.CutPrefix(entry, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }

@@ -165,7 +165,7 @@ func (f *fake) fail(request object, text string) {
 // The accounts that a good CLI gives of itself.
 var (
 	goodInit     = object{"claude_code_version": "2.1.329", "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true}
-	ourSettings  = json.RawMessage(isolation)
+	ourSettings  = json.RawMessage(isolation(&Options{}))
 	goodSettings = object{"effective": ourSettings, "sources": []any{object{"source": "flagSettings", "settings": ourSettings}}}
 	goodRules    = object{"state": object{"rules": []any{object{"behavior": "ask", "source": "flagSettings", "rule": "*"}}, "managedOnly": false}}
 	goodHooks    = object{"hooks": []any{}, "policy": object{"policyHookCount": 0}}
@@ -275,14 +275,15 @@ func hookDecision(m object) string {
 }
 
 // results tells what a tool gave back. source is where the decision came from,
-// "" tells none; "reject" as source is a refusal.
+// "" tells none; "reject" as source is a denial by a rule, "refused" an error of
+// the tool's own.
 func (f *fake) results(id string, good bool, source string) {
 	line := object{"type": "user", "message": object{"role": "user", "content": []any{
 		object{"type": "tool_result", "tool_use_id": id, "content": "what " + id + " said", "is_error": !good},
 	}}, "parent_tool_use_id": nil}
 	decision := object{"decision": "accept", "source": source}
-	if source == "reject" {
-		decision = object{"decision": "reject", "source": "config"}
+	if kind := map[string]string{"reject": "rule", "refused": "other"}[source]; kind != "" {
+		decision = object{"decision": "reject", "source": "config", "reason_type": kind}
 	}
 	if source != "" && !f.noMeta {
 		line["tool_result_meta"] = []any{object{"id": id, "permission_decision": decision}}

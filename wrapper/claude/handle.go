@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
@@ -70,19 +71,22 @@ func (r *run) hook(id string, h *hookCallback) error {
 	if h.Callback != hookID || in.Event != hookEvent || in.ID == "" {
 		return r.speaker.say(refusing(id, "agent-wrapper did not register this hook"))
 	}
-	if r.phase != working {
-		return r.speaker.say(answering(id, hookDenies("the agent is not to run tools now")))
-	}
 	e := r.book.get(in.ID)
 	r.book.told(e, in.Dir)
 	e.tool, e.input, e.agent = in.Tool, in.Input, in.Agent
 	if e.stand == unasked {
 		e.stand = hooked
 	}
-	if r.o.Paused != nil && r.o.Paused() != "" {
-		why := r.recordDenial(in.ID, e, errPaused)
+	deny := func(why error) error {
+		words := r.recordDenial(in.ID, e, why)
 		e.refuse()
-		return r.speaker.say(answering(id, hookDenies(why)))
+		return r.speaker.say(answering(id, hookDenies(words)))
+	}
+	switch {
+	case r.phase != working:
+		return deny(errNotNow)
+	case r.o.Paused != nil && r.o.Paused() != "":
+		return deny(errPaused)
 	}
 	return r.speaker.say(answering(id, hookAsks()))
 }
@@ -90,14 +94,16 @@ func (r *run) hook(id string, h *hookCallback) error {
 // Why a tool use is decided that is not going to run.
 var (
 	errPaused  = errors.New("the agent is paused")
+	errNotNow  = errors.New("the agent is not to run tools now")
 	errForeign = errors.New("denied by the agent CLI itself")
+	errUnasked = errors.New("the agent CLI never asked about it")
 )
 
 // recordDenial has the Decider decide a tool use that is not going to run
 // whatever it says, so that it is recorded; nobody is asked. It returns the
 // message of the denial.
 func (r *run) recordDenial(id string, e *entry, why error) string {
-	ctx, cancel := context.WithCancelCause(r.deciding)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.deciding)) // else the end of the run is the cause
 	cancel(why)
 	use := permission.ToolUse{
 		ID: id, Tool: e.tool, Input: e.input, Dir: e.dir, Agent: e.agent,
@@ -118,7 +124,7 @@ func (r *run) canUseTool(id string, c *canUseTool) error {
 	}
 	if r.phase != working || r.stopping {
 		r.book.get(c.ID).refuse()
-		return deny("the agent is not to run tools now")
+		return deny(errNotNow.Error())
 	}
 	e := r.book.get(c.ID)
 	switch {
@@ -284,13 +290,16 @@ func (r *run) system(s *system) error {
 	case "task_notification":
 		r.tasks.end(s.Task)
 	case "permission_denied":
-		r.foreign(denied{Tool: s.Tool, ID: s.ToolUseID})
+		r.foreign(denied{Tool: s.Tool, ID: s.ToolUseID}, errForeign)
 	}
 	return nil
 }
 
 // begun handles the first line of a turn.
 func (r *run) begun(s *system) error {
+	if r.phase < working {
+		return errors.New("the agent CLI began to work before it was given the task: something else in the workspace, in the home or on this machine speaks to it; see with --log FILE what it says")
+	}
 	r.finished = false
 	if r.started {
 		if s.Mode != "default" && s.Mode != "plan" { // the agent may plan
@@ -314,9 +323,10 @@ func (r *run) begun(s *system) error {
 	return nil
 }
 
-// foreign books a denial that the CLI made by itself, by the deny rules that
-// we gave it or by managed ones: it is recorded like ours.
-func (r *run) foreign(d denied) {
+// foreign books a tool use that did not run although nobody was asked: the CLI
+// denied it by itself, by the deny rules that we gave it or by managed ones, or
+// the tool refused it. It is recorded like a denial of ours, with why.
+func (r *run) foreign(d denied, why error) {
 	e := r.book.get(d.ID)
 	if e.stand > hooked {
 		return
@@ -324,8 +334,17 @@ func (r *run) foreign(d denied) {
 	if e.tool == "" {
 		e.tool, e.input = d.Tool, d.Input
 	}
-	r.recordDenial(d.ID, e, errForeign)
+	r.recordDenial(d.ID, e, why)
 	e.stand = refused
+}
+
+// notRun is why a tool use did not run that nobody was asked about. A tool that
+// refuses its input is no denial; an old CLI does not tell one from the other.
+func notRun(b *block, o outcome) error {
+	if o.meta != nil && !slices.Contains([]string{"", "other"}, o.meta.Decision.Kind) {
+		return errForeign
+	}
+	return fmt.Errorf("not run by the agent CLI, which says: %s", oneLine(plain(b.Content)))
 }
 
 // turn handles what the agent says and what tools give back to it.
@@ -386,7 +405,7 @@ func (r *run) gave(b *block, t *turn) error {
 		r.became(o.id, e, b, why)
 		return &Breach{ToolUseID: o.id, Tool: e.tool, Reason: why}
 	case foreignDeny:
-		r.foreign(denied{ID: o.id})
+		r.foreign(denied{ID: o.id}, notRun(b, o))
 	}
 	if was == approved {
 		r.became(o.id, e, b, "")
@@ -417,7 +436,7 @@ func (r *run) result(t *result) error {
 		return fmt.Errorf("the agent CLI gave up before the prompt was sent: %s", failed)
 	}
 	for _, d := range t.Denials {
-		r.foreign(d)
+		r.foreign(d, errForeign)
 	}
 	r.results++
 	r.finished = true

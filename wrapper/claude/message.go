@@ -105,6 +105,7 @@ type resultMeta struct {
 	Decision struct {
 		Decision string `json:"decision"` // accept or reject
 		Source   string `json:"source"`
+		Kind     string `json:"reason_type"` // rule, mode ...; other for an error of the tool's own
 	} `json:"permission_decision"`
 }
 

@@ -16,6 +16,7 @@ import (
 // everything. Each step takes one answer of the CLI.
 type preflight struct {
 	acceptManaged bool
+	ours          string // our settings
 	version       version
 	// listed says which of the CLI's own accounts were given.
 	listed map[string]bool
@@ -77,10 +78,6 @@ func (f *preflight) take(kind string, r *response) error {
 	return fmt.Errorf("%s was not asked for", kind)
 }
 
-type permissions struct {
-	Ask []string `json:"ask"`
-}
-
 type settingsAnswer struct {
 	Effective struct {
 		Permissions permissions `json:"permissions"`
@@ -102,7 +99,7 @@ func (f *preflight) settings(body []byte) error {
 	for _, s := range a.Sources {
 		switch s.Source {
 		case "flagSettings":
-			same := sameJSON(s.Settings, []byte(isolation))
+			same := sameJSON(s.Settings, []byte(f.ours))
 			ours, others = ours || same, others || !same
 		case "policySettings":
 			if err := f.managed(s.Settings); err != nil {

@@ -142,7 +142,7 @@ func newRun(o *Options) (*run, error) {
 	return &run{
 		o: o, process: process, log: log, speaker: newSpeaker(process, log),
 		version: func() (version, error) { return askVersion(start) },
-		flight:  preflight{acceptManaged: o.AcceptManaged},
+		flight:  preflight{acceptManaged: o.AcceptManaged, ours: isolation(o)},
 		awaited: map[string]string{}, requests: map[string]bool{}, pending: map[string]*question{},
 		answers: make(chan answer),
 	}, nil
@@ -183,6 +183,9 @@ func (o *Options) starter(log *protocolLog) (Starter, error) {
 		}
 	}
 	env, left := cleaned(os.Environ(), bash)
+	if err := checkHome(env, o.Session); err != nil {
+		return nil, err
+	}
 	if len(left) > 0 {
 		emit(o.Events, Event{Type: WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}
@@ -317,7 +320,7 @@ func (r *run) end(err error) {
 		r.answered(a)
 	}
 	for _, id := range r.book.unanswered() {
-		r.foreign(denied{ID: id})
+		r.foreign(denied{ID: id}, errUnasked)
 	}
 }
 

@@ -642,21 +642,60 @@ func TestAskedTwice(t *testing.T) {
 	})
 }
 
-// TestBeforePrompt: nothing is allowed before the preflight has passed.
+// TestBeforePrompt: nothing is allowed before the preflight has passed, and what
+// is denied is recorded with the reason.
 func TestBeforePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		play(t, byWord, func(f *fake) {
+		_, events, _ := play(t, byWord, func(f *fake) {
 			f.hear()
 			f.hooks("u1", "Bash", bash("x"), "/w")
 			if d := hookDecision(f.hear()); d != "deny" {
 				t.Errorf("hook: %s", d)
 			}
-			f.asks("u1", "Bash", bash("x"))
+			f.asks("u2", "Bash", bash("x"))
 			if got := reply(f.hear()); got["behavior"] != "deny" {
 				t.Errorf("got %v", got)
 			}
 		})
+		decisions := events.of(DecisionEvent)
+		if len(decisions) != 2 {
+			t.Fatalf("decisions %+v", decisions)
+		}
+		for _, e := range decisions {
+			if e.Behavior != "deny" || e.Reason != "the agent is not to run tools now" || e.Tool != "Bash" {
+				t.Errorf("recorded as %+v", e)
+			}
+		}
 	})
+}
+
+// TestBegunBeforePrompt: an agent that somebody else has given a task is not
+// given ours, and the error says so; of an old CLI the version is not yet known
+// then.
+func TestBegunBeforePrompt(t *testing.T) {
+	for name, answered := range map[string]object{"before the preflight": nil, "in it": goodInit, "in it, old": {"commands": []any{}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var f *fake
+				events := &recorder{}
+				_, err := Run(t.Context(), options(agent(t, &f, func(f *fake) {
+					q := f.hear()
+					if answered != nil {
+						f.answer(q, answered)
+					}
+					f.begin("2.1.197")
+					for m := f.hear(); m != nil; m = f.hear() {
+						if m["type"] == "user" {
+							t.Error("it was given the task")
+						}
+					}
+				}), byWord, events))
+				if err == nil || !strings.Contains(err.Error(), "began to work before it was given the task") || !f.wasKilled() {
+					t.Errorf("got %v, killed %v", err, f.wasKilled())
+				}
+			})
+		})
+	}
 }
 
 func TestPaused(t *testing.T) {
@@ -722,38 +761,46 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// TestForeignDenial: what the CLI denies by itself is recorded, and nobody is
-// asked about it.
+// TestForeignDenial: what does not run although nobody was asked is recorded with
+// the true reason, once, and nobody is asked about it.
 func TestForeignDenial(t *testing.T) {
-	scripts := map[string]func(f *fake){
-		"result": func(f *fake) {
-			f.wants("u1", "Bash", bash("rm x"))
-			f.hooks("u1", "Bash", bash("rm x"), "/w")
-			f.hear()
-			f.results("u1", false, "reject")
-		},
-		"no result": func(f *fake) { // as of a subagent's subagent
-			f.hooks("u1", "Bash", bash("rm x"), "/w")
-			f.hear()
-		},
-		"only in the account at the end": func(f *fake) {
-			f.say(`{"type":"result","subtype":"success","result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"rm x"}}]}`)
-		},
-		"in every way": func(f *fake) {
-			f.wants("u1", "Bash", bash("rm x"))
-			f.hooks("u1", "Bash", bash("rm x"), "/w")
-			f.hear()
+	const (
+		itself  = "denied by the agent CLI itself"
+		refused = "not run by the agent CLI, which says: what u1 said"
+		never   = "the agent CLI never asked about it"
+	)
+	denials := object{"type": "result", "subtype": "success", "result": "", "permission_denials": []any{
+		object{"tool_name": "Bash", "tool_use_id": "u1", "tool_input": bash("rm x")},
+	}}
+	wanted := func(f *fake) {
+		f.wants("u1", "Bash", bash("rm x"))
+		f.hooks("u1", "Bash", bash("rm x"), "/w")
+		f.hear()
+	}
+	for _, c := range []struct {
+		name   string
+		old    bool
+		script func(f *fake)
+		want   string // the reason
+	}{
+		{"result", false, func(f *fake) { wanted(f); f.results("u1", false, "reject") }, itself},
+		{"an error of the tool's own", false, func(f *fake) { wanted(f); f.results("u1", false, "refused") }, refused},
+		{"no account of it", false, func(f *fake) { wanted(f); f.results("u1", false, "") }, refused},
+		{"old", true, func(f *fake) { wanted(f); f.results("u1", false, "") }, refused},
+		{"no result", false, wanted, never}, // as of a subagent's subagent
+		{"only in the account at the end", false, func(f *fake) { f.say(denials) }, itself},
+		{"in every way", false, func(f *fake) {
+			wanted(f)
 			f.say(`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"u1"}`)
 			f.results("u1", false, "reject")
-			f.say(`{"type":"result","subtype":"success","result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"u1","tool_input":{"command":"rm x"}}]}`)
-		},
-		"line": func(f *fake) {
+			f.say(denials)
+		}, itself},
+		{"line", false, func(f *fake) {
 			f.say(`{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"u1","decision_reason_type":"rule","message":"no"}`)
 			f.results("u1", false, "reject")
-		},
-	}
-	for name, script := range scripts {
-		t.Run(name, func(t *testing.T) {
+		}, itself},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
 				d := decider(func(ctx context.Context, use permission.ToolUse) (permission.Result, error) {
@@ -763,11 +810,19 @@ func TestForeignDenial(t *testing.T) {
 					}
 					return allow(use)
 				})
-				out, events, err := play(t, d, func(f *fake) { f.ready(); script(f); f.ends() })
+				out, events, err := play(t, d, func(f *fake) {
+					if c.old {
+						f.readyOld()
+					} else {
+						f.ready()
+					}
+					c.script(f)
+					f.ends()
+				})
 				if err != nil || asked != 1 || out.Denied != 1 || out.Allowed != 0 {
 					t.Errorf("got %+v, %v, asked %d times", out, err, asked)
 				}
-				if e := events.of(DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" {
+				if e := events.of(DecisionEvent); len(e) != 1 || e[0].Behavior != "deny" || e[0].Reason != c.want {
 					t.Errorf("events %+v", e)
 				}
 			})

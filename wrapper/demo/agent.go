@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/wrapper/claude"
 )
@@ -15,11 +16,11 @@ const protocol = "2.1.329"
 
 // Start returns a starter for the agent in the given workspace.
 func (s Script) Start(dir string) claude.Starter {
-	return func([]string) (claude.Process, error) {
+	return func(args []string) (claude.Process, error) {
 		hears, in := io.Pipe()
 		out, says := io.Pipe()
 		p := &process{Reader: out, WriteCloser: in, pipes: []io.Closer{hears, says, in, out}, ended: make(chan struct{})}
-		a := &agent{script: s, tools: tools{dir: dir}, out: says, heard: make(chan line)}
+		a := &agent{script: s, tools: tools{dir: dir}, settings: settingsOf(args), out: says, heard: make(chan line)}
 		go a.listen(hears)
 		go func() {
 			defer close(p.ended)
@@ -55,10 +56,22 @@ func (p *process) Complaints() string { return "" }
 type agent struct {
 	script Script
 	tools  tools
-	out    io.Writer
-	heard  chan line
-	hook   string // the wrapper's id of its PreToolUse hook
-	asked  int    // requests so far
+	// settings are those that it was given.
+	settings json.RawMessage
+	out      io.Writer
+	heard    chan line
+	hook     string // the wrapper's id of its PreToolUse hook
+	asked    int    // requests so far
+}
+
+// settingsOf returns the settings among the arguments of an agent CLI.
+func settingsOf(args []string) json.RawMessage {
+	for _, arg := range args {
+		if text, found := strings.CutPrefix(arg, "--settings="); found {
+			return json.RawMessage(text)
+		}
+	}
+	return json.RawMessage("{}")
 }
 
 // object is a JSON object.
@@ -146,10 +159,9 @@ func (a *agent) message(role string, block, meta object) {
 // accounts are the answers to what the wrapper asks before the prompt: the
 // demo has the settings that it was given, and no others.
 func (a *agent) accounts() object {
-	settings := object{"permissions": object{"ask": []string{"*"}}, "disableAllHooks": true, "disableSkillShellExecution": true}
 	return object{
 		"initialize":            object{"claude_code_version": protocol, "current_permission_mode": "default", "hooks_applied": true, "hook_on_failure_supported": true},
-		"get_settings":          object{"effective": settings, "sources": []any{object{"source": "flagSettings", "settings": settings}}},
+		"get_settings":          object{"effective": a.settings, "sources": []any{object{"source": "flagSettings", "settings": a.settings}}},
 		"list_permission_rules": object{"state": object{"managedOnly": false, "rules": []any{object{"behavior": "ask", "source": "flagSettings", "rule": "*"}}}},
 		"get_hooks_listing":     object{"hooks": []any{}, "policy": object{"policyHookCount": 0}},
 	}

@@ -1,0 +1,89 @@
+package claude
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// checkHome refuses what the CLI takes from the home of its user and what no
+// switch of ours keeps it from: variables in its global configuration, which
+// would undo those that we set, and scripts of a session that is resumed, which
+// run before each of its commands. env is the CLI's environment.
+func checkHome(env []string, session string) error {
+	home := valueOf(env, "HOME")
+	if home == "" {
+		if u, err := user.Current(); err == nil {
+			home = u.HomeDir
+		}
+	}
+	global, folder := home, filepath.Join(home, ".claude")
+	if dir := valueOf(env, "CLAUDE_CONFIG_DIR"); dir != "" {
+		global, folder = dir, dir
+	}
+	return cmp.Or(
+		noVariables(filepath.Join(folder, ".config.json")),
+		noVariables(filepath.Join(global, ".claude.json")),
+		noScripts(filepath.Join(folder, "session-env"), session),
+	)
+}
+
+// noVariables refuses a global configuration that sets environment variables.
+func noVariables(file string) error {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var config struct {
+		env map[string]json.RawMessage
+	}
+	if err == nil {
+		var members map[string]json.RawMessage // exact names, as the CLI reads them
+		if err = json.Unmarshal(data, &members); err == nil && members["env"] != nil {
+			err = json.Unmarshal(members["env"], &config.env)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s, which the agent CLI takes variables from, cannot be read: %w", file, err)
+	}
+	if len(config.env) == 0 {
+		return nil
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(config.env)), ", ")
+	return fmt.Errorf(`%s sets %s: the agent CLI would take that in place of what it is given here; take "env" out of that file, and set what you need for agent-wrapper itself`, file, names)
+}
+
+var (
+	sessionID     = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+	sessionScript = regexp.MustCompile(`-hook-[0-9]+\.sh$`)
+)
+
+// noScripts refuses a session for which hooks have left scripts.
+func noScripts(dir, session string) error {
+	if session == "" {
+		return nil
+	}
+	if !sessionID.MatchString(session) {
+		return fmt.Errorf("--session %q is no session id: they look like 5f0e4c1a-0c66-4f8e-9a53-2b1d6e7f8a90", session)
+	}
+	dir = filepath.Join(dir, session)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("what was left for session %s cannot be read: %w", session, err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); sessionScript.MatchString(e.Name()) && (err != nil || info.Size() > 0) {
+			return fmt.Errorf("%s would run before each command of session %s, unasked: a hook of an earlier run has left it; remove it, or start a new session", filepath.Join(dir, e.Name()), session)
+		}
+	}
+	return nil
+}
