@@ -70,6 +70,7 @@ type Journal struct {
 // standing is where an agent stands on a plan.
 type standing struct {
 	count     int  // since the last reset
+	led       int  // since the agent went on, but for what was reset before it was paused
 	paused    bool // until a person resumes it
 	escalated bool // a person was told of the pause
 }
@@ -154,11 +155,15 @@ func (e *entry) after(s standing) standing {
 	switch e.Kind {
 	case kindHallucination:
 		s.count++
+		s.led++
 		s.paused = s.paused || e.Paused
 	case kindEscalated:
 		s.escalated = s.escalated || e.Error == ""
 	case kindReset:
 		s.count = 0
+		if !s.paused {
+			s.led = 0
+		}
 	case kindResumed:
 		s = standing{}
 	}
@@ -248,6 +253,15 @@ type Standing struct {
 	Key
 	Count  int  // hallucinated commands since the last reset
 	Paused bool // until a person resumes it
+	Led    int  // of one that is paused: the hallucinated commands that it was paused for, and since
+}
+
+func (s standing) of(k Key) Standing {
+	now := Standing{Key: k, Count: s.count, Paused: s.paused}
+	if s.paused {
+		now.Led = s.led
+	}
+	return now
 }
 
 // Standings are where all agents stand for which there is anything to tell, in
@@ -261,7 +275,7 @@ func (j *Journal) Standings() ([]Standing, error) {
 	var all []Standing
 	for k, s := range j.state {
 		if s.count > 0 || s.paused {
-			all = append(all, Standing{k, s.count, s.paused})
+			all = append(all, s.of(k))
 		}
 	}
 	sortStandings(all)
@@ -284,7 +298,7 @@ func (j *Journal) Reset(by string, which func(Standing) bool) ([]Standing, error
 func (j *Journal) clear(kind, by string, which func(Standing) bool) (cleared []Standing, err error) {
 	err = j.add(func(state map[Key]standing) (entries []*entry) {
 		for k, s := range state {
-			if now := (Standing{k, s.count, s.paused}); which(now) {
+			if now := s.of(k); which(now) {
 				cleared = append(cleared, now)
 				entries = append(entries, &entry{Kind: kind, By: by, Event: Event{AgentID: k.Agent, PlanID: k.Plan}})
 			}

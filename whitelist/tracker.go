@@ -68,7 +68,7 @@ func (t *Tracker) Paused() (string, error) {
 	if err != nil || !s.paused {
 		return "", err
 	}
-	return t.paused(s.count, nil).Error(), nil
+	return t.paused(s.led, nil).Error(), nil
 }
 
 func (t *Tracker) paused(count int, cause *CommandValidationError) *PausedError {
@@ -97,12 +97,12 @@ func (t *Tracker) Hallucinated(denied *CommandValidationError) error {
 	e := &entry{Kind: kindHallucination, Event: Event{
 		Command: shortened(command), Reason: denied.Reason, AgentID: t.Key.Agent, PlanID: t.Key.Plan,
 	}}
-	begins := false
+	begins, led := false, 0
 	err := t.Journal.add(func(state map[Key]standing) []*entry {
 		now := state[t.Key]
 		e.Count = now.count + 1
 		e.Paused = now.paused || e.Count >= t.Threshold
-		begins = e.Paused && !now.paused
+		begins, led = e.Paused && !now.paused, now.led+1
 		return []*entry{e}
 	})
 	if err != nil {
@@ -113,10 +113,10 @@ func (t *Tracker) Hallucinated(denied *CommandValidationError) error {
 		t.Notice(e.Event, e.Count)
 	}
 	if begins {
-		t.alert(e.Count)
+		t.alert(led)
 	}
 	if e.Paused {
-		return t.paused(e.Count, denied)
+		return t.paused(led, denied)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (t *Tracker) alert(count int) {
 func (t *Tracker) Remind() error {
 	s, err := t.Journal.standing(t.Key)
 	if err == nil && s.paused && !s.escalated {
-		t.alert(s.count)
+		t.alert(s.led)
 	}
 	return err
 }

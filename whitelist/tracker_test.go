@@ -156,11 +156,39 @@ func TestReset(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Count != 2 || !got[0].Paused {
 		t.Errorf("%v, %v", got, err)
 	}
-	if why := isPaused(t, tr); !strings.Contains(why, "after 0 hallucinated") {
+	// The pause stays, and so does what it was for.
+	if why := isPaused(t, tr); !strings.Contains(why, "after 2 hallucinated") {
 		t.Errorf("after the reset: %q", why)
+	}
+	var told []Alert
+	tr.Escalate = func(a Alert) { told = append(told, a) }
+	if err := tr.Remind(); err != nil || len(told) != 1 || told[0].Count != 2 || len(told[0].Events) != 2 {
+		t.Errorf("reminded of %+v, %v", told, err)
 	}
 	if got, err := tr.Journal.Reset("me", all); len(got) != 0 || err != nil {
 		t.Errorf("nothing was left to reset: %v, %v", got, err)
+	}
+	if err := tr.Hallucinated(denied("y")); !errors.Is(err, ErrAgentPaused) || !strings.Contains(err.Error(), "after 3 hallucinated") {
+		t.Errorf("one more: %v", err)
+	}
+	again, err := tr.Journal.Resume(testKey.Plan, "", "me")
+	if err != nil || len(again) != 1 || again[0].Led != 3 || again[0].Count != 1 {
+		t.Errorf("resumed %+v, %v", again, err)
+	}
+}
+
+// What was reset before a pause is not what the agent is paused for.
+func TestResetBeforePause(t *testing.T) {
+	tr := newTracker(t, 2)
+	_ = tr.Hallucinated(denied("x"))
+	if _, err := tr.Journal.Reset("me", func(Standing) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_ = tr.Hallucinated(denied("x"))
+	}
+	if why := isPaused(t, tr); !strings.Contains(why, "after 2 hallucinated") {
+		t.Errorf("%q", why)
 	}
 }
 

@@ -173,7 +173,7 @@ func (a *app) hallucinationsResetCommand() *cobra.Command {
 				return usage("whose count? Give --plan FILE, or --all")
 			}
 			cleared, err := j.Reset(me(), func(s whitelist.Standing) bool { return of.is(s.Agent, s.Plan) })
-			return a.cleared("counted anew", cleared, err)
+			return a.cleared("counted anew", cleared, func(s whitelist.Standing) int { return s.Count }, err)
 		},
 	}
 	of.add(cmd, onlyPlan)
@@ -210,15 +210,15 @@ agent-wrapper hallucinations list --plan FILE`,
 				return err
 			}
 			resumed, err := j.Resume(planID(of.plan), of.agent, me())
-			return a.cleared("resumed", resumed, err)
+			return a.cleared("resumed", resumed, func(s whitelist.Standing) int { return s.Led }, err)
 		},
 	}
 	of.add(cmd, "the plan's `file`, or the workspace of an agent without one")
 	return cmd
 }
 
-// cleared says whose count began anew.
-func (a *app) cleared(what string, those []whitelist.Standing, err error) error {
+// cleared says whose count began anew, and after how many made-up commands.
+func (a *app) cleared(what string, those []whitelist.Standing, after func(whitelist.Standing) int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (a *app) cleared(what string, those []whitelist.Standing, err error) error 
 		fmt.Fprintf(a.err, "agent-wrapper: nobody was %s\n", what)
 	}
 	for _, s := range those {
-		fmt.Fprintf(a.out, "%s: agent %s on %s, after %d made-up commands\n", what, visible.Line(s.Agent), visible.Line(s.Plan), s.Count)
+		fmt.Fprintf(a.out, "%s: agent %s on %s, after %d made-up commands\n", what, visible.Line(s.Agent), visible.Line(s.Plan), after(s))
 	}
 	return nil
 }
