@@ -3,9 +3,13 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -89,7 +93,7 @@ func TestKill(t *testing.T) {
 }
 
 // signals that end the wrapper; most often the one that it cannot see.
-var signals = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}
+var signals = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}
 
 // killOnce makes one run and ends it. It reports how many of all tool uses had
 // run, and how long the agent CLI outlived the wrapper.
@@ -127,6 +131,52 @@ func someMoment(m *model, random *rand.Rand) bool {
 	ready := starting || m.await("k00", 90*time.Second)
 	time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	return ready
+}
+
+// TestLostOutput: once the event stream cannot be written, no tool use runs, and
+// the agent CLI is gone.
+func TestLostOutput(t *testing.T) {
+	eachRelease(t, func(t *testing.T, r release) {
+		for _, how := range []string{"full", "closed"} {
+			b := newBox(t)
+			s, rows := killScript()
+			m := startModel(t, s)
+			cmd := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}.command(t, b, m, startWeb(t, b))
+			var complaints bytes.Buffer
+			cmd.Stderr = &complaints
+			most := 0
+			if how == "full" {
+				full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer full.Close()
+				cmd.Stdout = full
+			}
+			var out io.ReadCloser
+			if how == "closed" {
+				out, _ = cmd.StdoutPipe()
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if out != nil {
+				lines := bufio.NewScanner(out)
+				lines.Buffer(nil, 1<<24)
+				for lines.Scan() && !strings.Contains(lines.Text(), `"tool_use_id":"toolu_k05"`) {
+				}
+				out.Close()
+				most = 6 // k00 to k05: what was told
+			}
+			cmd.Wait()
+			_, dead := gone(r.Path, 5*time.Second)
+			settled(t)
+			ran := onlyDecided(t, b, m, rows)
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(complaints.String(), "standard output cannot be written") || !dead || ran > most {
+				t.Errorf("%s: exit code %d, %d tool uses ran, the agent CLI is gone %v: %s", how, code, ran, dead, complaints.String())
+			}
+		}
+	})
 }
 
 // onlyDecided checks that each tool use that ran was allowed by the record,

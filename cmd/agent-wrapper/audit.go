@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -38,9 +40,22 @@ func (f *auditFlags) open() (*record, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(head), 0o700); err != nil {
-		return nil, fmt.Errorf("the record of decisions cannot be kept: %w", err)
+		return nil, stateless(err)
 	}
 	return openRecord(file, audit.Options{Head: head, Sync: sync})
+}
+
+// stateless is the error for a state directory that cannot be written. Another
+// place for the record alone is no help.
+func stateless(err error) error {
+	return fmt.Errorf("the record of decisions cannot be kept: %w: say with XDG_STATE_HOME in which directory state is kept; the head of each record is there, also with --audit", err)
+}
+
+// ofState reports whether an error is about a file in the state directory.
+func ofState(err error) bool {
+	var about *fs.PathError
+	dir, none := stateDir()
+	return none == nil && errors.As(err, &about) && strings.HasPrefix(about.Path, dir+string(filepath.Separator))
 }
 
 // openRecord opens the record at path.
@@ -49,6 +64,9 @@ func openRecord(path string, o audit.Options) (*record, error) {
 	var damage *audit.Damage
 	if errors.As(err, &damage) {
 		return nil, &coded{codeDenied, err}
+	}
+	if ofState(err) {
+		return nil, stateless(err)
 	}
 	if err != nil {
 		return nil, unwritable("--audit", err)
@@ -80,7 +98,7 @@ func (f *auditFlags) place() (file, head string, err error) {
 			return "", "", noState
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", "", fmt.Errorf("the record of decisions cannot be kept (say where with --audit FILE): %w", err)
+			return "", "", stateless(err)
 		}
 		f.file = filepath.Join(dir, "audit.jsonl")
 	}

@@ -62,7 +62,7 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 		return err
 	}
 	defer closing(record, &err)
-	screen := &screen{out: a.out}
+	ctx, screen := a.screen(ctx)
 	events, err := newStream(screen, output)
 	if err != nil {
 		return err
@@ -70,6 +70,9 @@ func (a *app) demo(ctx context.Context, rules *policyFlags, output string, noInp
 	events.note(policyText(c.spec))
 	options := &claude.Options{Prompt: "show what you can do", Start: script.Start(c.place.Workspace)}
 	outcome, err := c.run(ctx, options, record, nil, events, a.demoPerson(noInput, events, screen, c))
+	if lost := screen.failed(); lost != nil {
+		return lost
+	}
 	if err == nil {
 		events.note(fmt.Sprintf("%d tool uses: %d allowed, %d denied; each was recorded before it was answered.\n", outcome.Allowed+outcome.Denied, outcome.Allowed, outcome.Denied))
 		err = events.failed()

@@ -18,10 +18,23 @@ func main() { os.Exit(mainCode()) }
 
 // mainCode runs the command line of the process and returns its exit code.
 func mainCode() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
 	defer stop()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	return a.run(ctx, os.Args[1:])
+}
+
+// ending are the signals that end the program in good order: what it has started
+// is ended, and the record is closed. What was ignored when it started, as nohup
+// and & of a script have it, stays ignored.
+func ending() []os.Signal {
+	signals := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) {
+			signals = append(signals, s)
+		}
+	}
+	return signals
 }
 
 // app is one call of the program.

@@ -461,14 +461,14 @@ func TestInterruptAtPrompt(t *testing.T) {
 // A signal that ends the program gives the terminal back first.
 func TestSignalAtPrompt(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		x := onTerminal(t, []string{bash("git push")}, pushes...)
 		was := x.modes()
 		x.wait(prompt)
 		x.cmd.Process.Signal(sig)
 		x.wait("\x1b[?2004l")
 		code, shown := x.end()
-		if now := x.modes(); now != was || code == 0 || strings.Contains(shown, "ran with") {
+		if now := x.modes(); now != was || code != 1 || strings.Contains(shown, "ran with") || !strings.Contains(shown, "the run was interrupted") {
 			t.Errorf("%v: exit code %d, the terminal is %+v, and was %+v", sig, code, now, was)
 		}
 	}

@@ -75,7 +75,7 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 	if err := f.checkBypass(c.policy.Mode); err != nil {
 		return err
 	}
-	screen := &screen{out: a.out}
+	ctx, screen := a.screen(ctx)
 	events, err := newStream(screen, f.output)
 	if err != nil {
 		return err
@@ -101,6 +101,9 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		return err // without a whitelist there is nothing to count
 	}
 	outcome, err := c.run(ctx, options, record, g, events, a.approver(f.noInput, events, screen, d))
+	if lost := screen.failed(); lost != nil {
+		return lost
+	}
 	if err == nil {
 		err = events.failed()
 	}

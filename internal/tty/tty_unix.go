@@ -88,7 +88,8 @@ func ready(in, wake int) bool {
 	}
 }
 
-// signals are those that change the terminal or take it away.
+// signals are those that change the terminal. Those that end the program are its
+// own affair: it closes the terminal.
 type signals struct {
 	news chan os.Signal
 	done chan struct{}
@@ -96,7 +97,7 @@ type signals struct {
 
 // watched has no SIGTSTP: once it was watched, the runtime no longer lets it
 // stop the program.
-var watched = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGQUIT}
+var watched = []os.Signal{syscall.SIGWINCH, syscall.SIGCONT}
 
 func (s *signals) begin(t *Terminal) {
 	news, done := make(chan os.Signal, 8), make(chan struct{})
@@ -120,18 +121,13 @@ func (s *signals) end() {
 	s.news = nil
 }
 
-// signalled handles one signal. What would end the program at once gives the
-// terminal back first.
+// signalled handles one signal.
 func (t *Terminal) signalled(sig os.Signal) {
 	switch sig {
 	case syscall.SIGWINCH:
 		t.tell(Resized)
 	case syscall.SIGCONT:
 		t.tell(Resumed)
-	case syscall.SIGQUIT:
-		t.restore()
-		signal.Reset(syscall.SIGQUIT)
-		_ = unix.Kill(unix.Getpid(), unix.SIGQUIT) // to itself: it cannot fail
 	}
 }
 

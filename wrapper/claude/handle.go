@@ -177,6 +177,10 @@ func (r *run) answered(a answer) error {
 	if q.withdrawn {
 		return nil
 	}
+	if a.allowed && r.deciding.Err() != nil { // it could not be told
+		a.deny()
+		a.result.Message = context.Cause(r.deciding).Error()
+	}
 	r.book.decided(r.book.get(q.use.ID), a.allowed)
 	if !a.allowed && a.result.Interrupt {
 		r.out.Stopped = a.message()

@@ -911,6 +911,30 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestUntold: a decision that cannot be told, so that the caller ends the run,
+// lets nothing run.
+func TestUntold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		o := options(agent(t, nil, func(f *fake) {
+			f.ready()
+			if got := f.use("u1", "Bash", bash("x")); got["behavior"] != "deny" || got["message"] != "the disk is full" {
+				t.Errorf("got %v", got)
+			}
+			for f.hear() != nil {
+			}
+		}), byWord, &recorder{})
+		o.Events = func(e Event) {
+			if e.Type == DecisionEvent {
+				cancel(errors.New("the disk is full"))
+			}
+		}
+		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // TestFinish: the run goes on until the agent has finished for good.
 func TestFinish(t *testing.T) {
 	started := func(id, kind string) object {

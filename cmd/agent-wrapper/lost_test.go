@@ -1,0 +1,216 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// headless is the program in a home of its own, without a terminal.
+func headless(t *testing.T, uses []string, flags ...string) (cmd *exec.Cmd, complaints *bytes.Buffer, audit string) {
+	t.Helper()
+	home := t.TempDir()
+	audit = home + "/audit.jsonl"
+	args := append([]string{"run", "--prompt", strings.Join(uses, "\n"), "--agent-command", "pretend-agent", "--cwd", home, "--audit", audit, "--allow", "Bash"}, flags...)
+	cmd = exec.Command("agent-wrapper", args...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=")
+	complaints = &bytes.Buffer{}
+	cmd.Stderr = complaints
+	t.Cleanup(func() {
+		if cmd.Process != nil {
+			cmd.Process.Kill()
+		}
+	})
+	return cmd, complaints, audit
+}
+
+// allowedUses are the tool uses that a record allows.
+func allowedUses(t *testing.T, audit string) []string {
+	t.Helper()
+	data, err := os.ReadFile(audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for line := range strings.Lines(string(data)) {
+		var e struct{ Kind, Use, Behavior string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if e.Kind == "decision" && e.Behavior == "allow" {
+			ids = append(ids, e.Use)
+		}
+	}
+	return ids
+}
+
+// verified checks that a record is whole and closed.
+func verified(t *testing.T, cmd *exec.Cmd, audit string) {
+	t.Helper()
+	verify := exec.Command("agent-wrapper", "audit", "verify", audit)
+	verify.Env = cmd.Env
+	if out, err := verify.CombinedOutput(); err != nil {
+		t.Errorf("the record: %v: %s", err, out)
+	}
+}
+
+// TestLostOutput: a run whose standard output fails ends with words, and lets
+// nothing more run: from the start, or when its reader goes.
+func TestLostOutput(t *testing.T) {
+	t.Parallel()
+	uses := []string{bash("git status"), bash("git log")}
+	lost := func(t *testing.T, cmd *exec.Cmd, complaints *bytes.Buffer, audit string, allowed int) {
+		t.Helper()
+		cmd.Wait()
+		said := complaints.String()
+		if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(said, "agent-wrapper: standard output cannot be written, so the run was ended: ") || strings.Count(said, "\n") != 1 {
+			t.Errorf("exit code %d, %q", code, said)
+		}
+		if got := allowedUses(t, audit); len(got) != allowed {
+			t.Errorf("allowed: %q", got)
+		}
+		verified(t, cmd, audit)
+	}
+	t.Run("full", func(t *testing.T) {
+		for _, output := range []string{"jsonl", "text"} {
+			cmd, complaints, audit := headless(t, uses, "--output", output)
+			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer full.Close()
+			cmd.Stdout = full
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lost(t, cmd, complaints, audit, 0)
+		}
+	})
+	t.Run("no reader", func(t *testing.T) {
+		cmd, complaints, audit := headless(t, uses)
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout = w
+		r.Close()
+		err = cmd.Start()
+		w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost(t, cmd, complaints, audit, 0)
+	})
+	t.Run("the reader goes", func(t *testing.T) {
+		path, open := gate(t)
+		cmd, complaints, audit := headless(t, []string{uses[0], tool("Bash", map[string]any{"command": "git log"}, `,"gate":"`+path+`"`), bash("git diff")})
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), `"tool_result"`); {
+		}
+		out.Close()
+		open()
+		lost(t, cmd, complaints, audit, 1)
+	})
+}
+
+// TestLostAtQuestion: what cannot be shown cannot be answered.
+func TestLostAtQuestion(t *testing.T) {
+	s := &screen{out: failing{}}
+	var told error
+	s.lost = func(err error) { told = err }
+	s.hold()
+	if _, err := s.Write([]byte("beside")); err != nil || told != nil {
+		t.Errorf("what waits is lost: %v, %v", err, told)
+	}
+	s.ask("may it?")
+	if told == nil || s.failed() != told {
+		t.Errorf("told %v, failed %v", told, s.failed())
+	}
+	s = &screen{out: failing{}}
+	s.hold()
+	s.Write([]byte("beside"))
+	if s.release(); s.failed() == nil {
+		t.Error("what had waited is lost without a word")
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// TestSignals: a signal that ends a run ends it in good order: the agent dies,
+// the record is closed. One that was ignored at the start is none.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			path, _ := gate(t)
+			cmd, complaints, audit := headless(t, []string{bash("git status"), tool("Bash", map[string]any{"command": "git log"}, `,"gate":"`+path+`"`)})
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && !strings.Contains(lines.Text(), `"tool_result"`) {
+			}
+			cmd.Process.Signal(sig)
+			for lines.Scan() {
+			}
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.HasPrefix(complaints.String(), "agent-wrapper: the run was interrupted") || strings.Count(complaints.String(), "\n") != 1 {
+				t.Errorf("exit code %d, %s", code, complaints)
+			}
+			// A reader that waits at the gate would let us open it.
+			if w, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				w.Close()
+				t.Error("the agent lives on")
+			}
+			verified(t, cmd, audit)
+		})
+	}
+}
+
+func TestIgnoredSignal(t *testing.T) {
+	t.Parallel()
+	path, open := gate(t)
+	cmd, complaints, audit := headless(t, []string{bash("git status"), tool("Bash", map[string]any{"command": "git log"}, `,"gate":"`+path+`"`)})
+	program := cmd.Path
+	cmd.Path, _ = exec.LookPath("sh")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh", program}, cmd.Args[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"tool_result"`) {
+	}
+	cmd.Process.Signal(syscall.SIGHUP)
+	open()
+	for lines.Scan() {
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 0 || complaints.Len() > 0 || len(allowedUses(t, audit)) != 2 {
+		t.Errorf("exit code %d, %s, allowed %q", code, complaints, allowedUses(t, audit))
+	}
+}
