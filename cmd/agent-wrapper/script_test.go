@@ -32,7 +32,7 @@ func (h atNoHome) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(home)
-	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""} {
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "CLAUDE_CONFIG_DIR": ""} {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}

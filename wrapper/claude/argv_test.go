@@ -213,10 +213,10 @@ func TestCleaned(t *testing.T) {
 		"BUN_OPTIONS=--preload=x", "BUN_INSPECT=9229", "BUN_INSPECT_PRELOAD=x", "BUN_BE_BUN=1",
 	}, "/bin/bash")
 	want := []string{"PATH=/bin", "HOME=/h", "ANTHROPIC_API_KEY=k", "CLAUDE_CONFIG_DIR=/c", "CLAUDE_CODE_USE_BEDROCK=1", "BUN_INSTALL=/b"}
-	for _, v := range variables.ours {
-		want = append(want, v.name+"=1")
-	}
-	want = append(want, "CLAUDE_CODE_SHELL=/bin/bash", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false")
+	want = append(want,
+		"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "CLAUDE_CODE_DISABLE_CRON=1", "CLAUDE_CODE_DISABLE_DEFERRED_TOOL_RESUME=1",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1", "CLAUDE_CODE_DISABLE_CLAUDE_MDS=1", "CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",
+		"CLAUDE_CODE_DISABLE_FEATURE_FLAGS=1", "DISABLE_GROWTHBOOK=1", "CLAUDE_CODE_SHELL=/bin/bash", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false")
 	if !cmp.Equal(want, env) {
 		t.Error(cmp.Diff(want, env))
 	}

@@ -25,6 +25,8 @@ const part = "AGENT_WRAPPER_TEST_PART"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(part) == "" {
+		os.Setenv("HOME", "/no/home") // nothing of the developer's own counts
+		os.Unsetenv("CLAUDE_CONFIG_DIR")
 		os.Exit(m.Run())
 	}
 	time.AfterFunc(time.Minute, func() { os.Exit(9) }) // should the test fail to end it

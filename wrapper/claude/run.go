@@ -183,13 +183,14 @@ func (o *Options) starter(log *protocolLog) (Starter, error) {
 		}
 	}
 	env, left := cleaned(os.Environ(), bash)
-	if err := checkHome(env, o.Session); err != nil {
-		return nil, err
-	}
 	if len(left) > 0 {
 		emit(o.Events, Event{Type: WarningEvent, Message: "not passed on to the agent: " + strings.Join(left, ", ")})
 	}
-	return starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
+	start, err := starter(o.Command, o.Dir, env, func(line []byte) { log.line("! ", line) })
+	if err == nil {
+		err = checkHome(env, o.Session)
+	}
+	return start, err
 }
 
 func findBash() string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -1181,6 +1182,12 @@ func TestInitLine(t *testing.T) {
 }
 
 func TestOptionsChecked(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	if err := os.WriteFile(home+"/.claude.json", []byte(`{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	good := Options{Prompt: "x", Dir: "/w", Decider: byWord, Start: func([]string) (Process, error) { return nil, errors.New("started") }}
 	for want, change := range map[string]func(o *Options){
 		"started":                       func(o *Options) {},
@@ -1192,6 +1199,7 @@ func TestOptionsChecked(t *testing.T) {
 		"is not on PATH":                func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"no-such-agent-cli"} },
 		"is not a directory":            func(o *Options) { o.Start = nil; o.Dir = "/no/such/place" },
 		"there is no agent CLI ./none:": func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{"./none"} },
+		"sets CLAUDE_CODE_SIMPLE":       func(o *Options) { o.Start = nil; o.Dir = "/"; o.Command = []string{os.Args[0]} },
 	} {
 		o := good
 		change(&o)
