@@ -12,7 +12,7 @@ import (
 var (
 	openPolicy = []string{
 		"--allow", "Bash,Read,Edit,Write,NotebookEdit,WebFetch,WebSearch,mcp__marks__*,ListMcpResourcesTool,ReadMcpResourceTool,ReadMcpResourceDirTool",
-		"--allow", "ScheduleWakeup,SendMessage,Workflow,EnterWorktree,ExitWorktree,ExitPlanMode,AskUserQuestion",
+		"--allow", "Agent,ScheduleWakeup,SendMessage,Workflow,EnterWorktree,ExitWorktree,ExitPlanMode,AskUserQuestion",
 	}
 	shutPolicy = []string{
 		"--allow", "Agent,Workflow", "--unlisted", "deny", "--deny", "Agent(Plan)",

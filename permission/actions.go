@@ -53,15 +53,6 @@ var tools = map[string]tool{
 	"WebFetch":     {kind: patterns.FetchURL, field: "url"},
 }
 
-// housekeeping are the tools that count as listed in every mode. The list is
-// closed.
-var housekeeping = map[string]bool{
-	"TodoWrite": true, "TaskCreate": true, "TaskGet": true, "TaskList": true,
-	"TaskUpdate": true, "TaskOutput": true, "TaskStop": true, "ToolSearch": true,
-	"ListAgents": true, "ReportFindings": true, "EnterPlanMode": true,
-	"Agent": true, "Task": true, "SendMessage": true,
-}
-
 // The tools that are neither allowed nor refused by lists and modes.
 const (
 	askQuestion = "AskUserQuestion"
@@ -89,6 +80,10 @@ type act struct {
 	parent int
 	// free: it needs no answer, only ask and deny rules are asked about it.
 	free bool
+	// chore: the use of a tool that is housekeeping and nothing more. beyond is
+	// the field that makes it more.
+	chore  bool
+	beyond string
 	// inside: the path is proven to lie inside the workspace.
 	inside bool
 	// protected: a mode does not answer for the path.
@@ -169,19 +164,21 @@ func (e *evaluation) text(field string) (string, error) {
 
 // readOther reads the use of a tool that is used as a whole.
 func (e *evaluation) readOther() {
-	class := risk.Moderate
-	if housekeeping[e.use.Tool] {
-		class = risk.Safe
-	}
-	e.acts = append(e.acts, act{
+	a := act{
 		sub: patterns.Subject{
 			Kind: patterns.UseTool,
 			Tool: e.use.Tool,
 			Name: patterns.Name(e.use.Tool, e.input),
 		},
 		parent: -1,
-		class:  class,
-	})
+		class:  risk.Moderate,
+	}
+	if fields, listed := housekeeping[e.use.Tool]; listed {
+		if a.beyond = beyond(fields, e.input); a.beyond == "" {
+			a.chore, a.class = true, risk.Safe
+		}
+	}
+	e.acts = append(e.acts, a)
 }
 
 // readField reads the use of a tool that reads, writes or fetches what one

@@ -429,7 +429,7 @@ func (e *evaluation) planned(i int) answer {
 	case patterns.ReadPath, patterns.FetchURL:
 		return answer{}
 	case patterns.UseTool:
-		if housekeeping[a.sub.Tool] || a.free {
+		if a.chore || a.free {
 			return answer{}
 		}
 	case patterns.RunCommand, patterns.Hidden:
@@ -535,7 +535,7 @@ func (e *evaluation) sessionAllow(i int) answer {
 // stops an action; a match is no answer, but what it returns counts in the end.
 func (e *evaluation) gate(i int) (answer, listing) {
 	a := &e.acts[i]
-	if a.free || a.sub.Kind == patterns.UseTool && housekeeping[a.sub.Tool] {
+	if a.free || a.chore {
 		return answer{}, listing{yes: true}
 	}
 	l, why := listing{}, noGrounds
@@ -569,6 +569,8 @@ func (e *evaluation) missed(i int, l listing, why grounds) (answer, listing) {
 // unprovenBy says why a rule that seems to name the action does not prove it.
 func (e *evaluation) unprovenBy(a *act) string {
 	switch {
+	case a.beyond != "":
+		return fmt.Sprintf(" (with %.64q it needs a rule)", a.beyond)
 	case a.does == nil:
 		return ""
 	case a.does.Unproven != "":
@@ -685,6 +687,8 @@ func (a *act) harmlessBy() string {
 
 func (a *act) unapproved(riskOff bool) string {
 	switch {
+	case a.beyond != "":
+		return fmt.Sprintf("no rule allows it with %.64q", a.beyond)
 	case riskOff || !a.command() && !a.lifted:
 		return "no rule allows it"
 	case a.does.Unproven != "":

@@ -298,8 +298,8 @@ var deviations = []deviation{
 		func(c *compared) bool { return c.turns("allow", "ask") && c.Tool == "WebFetch" }},
 	{"from the root", byDialect, "In the peer `/x` is a path from the project. Here it is absolute; the load says so.",
 		func(c *compared) bool { return c.turns("deny", "ask") && c.ruleLike(`\(/[^/]`) }},
-	{"parameters", byDialect, "The peer reads `Agent(key:value)` as a condition on an input field. Here the specifier is the agent's type; without a rule against it, starting an agent needs none.",
-		func(c *compared) bool { return c.turns("ask", "allow") && c.ruleLike(`^Agent\(\w+:`) }},
+	{"parameters", byDialect, "The peer reads `Agent(key:value)` as a condition on an input field. Here the specifier is the agent's type; without a rule against it, starting an agent needs none, unless a field stands there that nobody knows.",
+		func(c *compared) bool { return c.got != "deny" && c.ruleLike(`^Agent\(\w+:`) }},
 	{"comment", byDialect, "The peer denies a line for what stands in its comment. A comment does not run: nothing in the line is denied.",
 		func(c *compared) bool {
 			return c.turns("deny", "ask") && strings.Contains(c.Input, "#") && !c.runs("rm")

@@ -911,4 +911,22 @@ func tellsWord`,
 		New: `	case false:`,
 		Pkg: "./policy", Test: "TestOverrides",
 	},
+	{
+		Guard: "an unknown field of a housekeeping tool needs a rule", File: "permission/housekeeping.go",
+		Old:  `is == nil || !is(input[name])`,
+		New:  `is != nil && !is(input[name])`,
+		Test: "TestHousekeepingThatDoesMore",
+	},
+	{
+		Guard: "a value that makes housekeeping more needs a rule", File: "permission/housekeeping.go",
+		Old:  `is == nil || !is(input[name])`,
+		New:  `is == nil`,
+		Test: "TestHousekeepingThatDoesMore",
+	},
+	{
+		Guard: "mode plan denies housekeeping that does more", File: "permission/evaluate.go",
+		Old:  `if a.chore || a.free {`,
+		New:  `if housekeeping[a.sub.Tool] != nil || a.free {`,
+		Test: "TestHousekeepingThatDoesMore",
+	},
 }
