@@ -17331,15 +17331,15 @@ var options616 = []Option{
 }
 
 var subs617 = []Program{
-	{Name: "edit", Path: names{"config", "edit"}, Options: options614, Workdir: true, Special: "git"},
-	{Name: "get", Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
-	{Name: "get-color", Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
-	{Name: "remove-section", Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "rename-section", Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "set", Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "unset", Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "edit", Style: POSIX, Path: names{"config", "edit"}, Options: options614, Workdir: true, Special: "git"},
+	{Name: "get", Style: POSIX, Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "get-color", Style: POSIX, Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Style: POSIX, Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "list", Style: POSIX, Path: names{"config", "list"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "remove-section", Style: POSIX, Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "rename-section", Style: POSIX, Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "set", Style: POSIX, Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "unset", Style: POSIX, Path: names{"config", "set"}, Options: options616, Workdir: true, Special: "git"},
 }
 
 var options618 = []Option{
@@ -19227,7 +19227,7 @@ var subs720 = []Program{
 	{Name: "commit", Path: names{"commit"}, Options: options610, Workdir: true, Special: "git"},
 	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options611, Workdir: true, Special: "git"},
 	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options612, Workdir: true, Special: "git"},
-	{Name: "config", Path: names{"config"}, Options: options613, Subs: subs617, Workdir: true, Special: "git"},
+	{Name: "config", Style: POSIX, Path: names{"config"}, Options: options613, Subs: subs617, Workdir: true, Special: "git"},
 	{Name: "count-objects", Path: names{"count-objects"}, Options: options618, Safe: true, Workdir: true, Special: "git"},
 	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options619, Workdir: true, Apart: true, Special: "git"},
 	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options619, Workdir: true, Apart: true, Special: "git"},

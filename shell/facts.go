@@ -168,6 +168,9 @@ type Action struct {
 	// a file and in no word (git apply). Ask and deny rules look at it; that it
 	// changes what is guarded is not to be supposed.
 	Unnamed bool
+	// Own: a Write of a file in which the program keeps its own settings; the path
+	// stands in no word. Harmless: what it writes there makes nothing run.
+	Own, Harmless bool
 	// SkipHidden: a recursive read that leaves out names beginning with a dot.
 	SkipHidden bool
 	// Purpose: the Write is what the program is for (mkdir, rm, cp …), so a

@@ -27,21 +27,32 @@ func (e *effector) npmSetting(verb string, rest []Word) {
 	switch verb {
 	case "edit":
 		e.apartLate("npm config edit opens an editor")
-	case "set", "delete", "rm", "fix":
-		e.write(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, false, "settings of npm")
+	case "set":
+		e.npmWrite(!e.npmRuns(rest))
+	case "delete", "rm", "fix":
+		e.npmWrite(true)
 	}
-	if verb != "set" {
-		return
-	}
+}
+
+func (e *effector) npmWrite(harmless bool) {
+	e.ownWrite(joinPath(known(e.w.opt.Home), Word{Text: ".npmrc"}), NeedNone, harmless, "settings of npm")
+}
+
+// npmRuns reports whether one of the settings names a program, or where
+// packages come from.
+func (e *effector) npmRuns(rest []Word) bool {
+	runs := false
 	for i := range rest {
 		key, _, pair := strings.Cut(rest[i].Text, "=")
 		if pair || i == 0 {
 			key = key[strings.LastIndexByte(key, ':')+1:]
 			if npmCommands[key] || rest[i].holeAt(0) {
 				e.odd("the npm setting "+key+" names a program, or where packages come from", "leave the setting to a person")
+				runs = true
 			}
 		}
 	}
+	return runs
 }
 
 // npmCommands are the settings of npm and pnpm that name a program, code that is

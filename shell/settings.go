@@ -2,66 +2,192 @@ package shell
 
 import "strings"
 
-// gitConfig: some settings are commands, which git runs later.
+// gitConfig: a setting may be a command that git runs later, name a file that
+// it obeys, or lead it elsewhere. Those that are known to do nothing of the kind
+// are the ones that git itself writes all day; every other is a write to the
+// settings of the repository as much as one by an editor.
 func (e *effector) gitConfig() {
 	if len(e.scan.Path) == 0 || e.scan.Path[0] != "config" {
 		return
 	}
 	rest := e.operandWords(0)
-	e.gitConfigFile(rest)
-	if len(rest) < 2 || len(e.scan.Path) > 1 && e.scan.Path[1] != "set" {
+	verb, writes := e.gitConfigVerb(rest)
+	if !writes {
 		return
 	}
-	if key := strings.ToLower(rest[0].Text); !rest[0].Known() || gitRuns(key, &rest[1]) {
+	file, harmless := e.gitConfigFile(), true
+	switch verb {
+	case "set":
+		harmless = len(rest) < 2 || gitHarmless(&rest[0], &rest[1])
+	case "rename-section":
+		harmless = false // to what name, its keys were not written for
+	}
+	if !harmless {
+		key := "that is only known when it runs"
+		if len(rest) > 0 && rest[0].Known() {
+			key = strings.ToLower(rest[0].Text)
+		}
 		e.odd("the git setting "+key+" can run a program", "leave the setting to a person")
 	}
+	if e.has("--file") || harmless && file.Text == gitLocal {
+		return // the option's own write, or the repository's own settings
+	}
+	e.ownWrite(file, NeedCover, harmless, "settings file of git config")
 }
 
-// gitConfigFile is the write of a settings file outside the repository.
-func (e *effector) gitConfigFile(rest []Word) {
-	writes, file := len(rest) > 1, Word{}
+// gitConfigVerb returns what git config does to a setting (set, unset,
+// rename-section, remove-section), and whether it does.
+func (e *effector) gitConfigVerb(rest []Word) (verb string, writes bool) {
 	if len(e.scan.Path) > 1 {
-		writes = gitConfigWriters[e.scan.Path[1]]
+		verb = e.words[e.subcommandAt()].Text
+		return verb, gitConfigWriters[verb]
 	}
+	verb, writes = "set", len(rest) > 1
 	for _, a := range e.scan.Args {
 		if a.Kind != ArgOption {
 			continue
 		}
 		switch name := a.Option.Names[0]; name {
-		case "--global":
-			file = joinPath(known(e.w.opt.Home), Word{Text: ".gitconfig"})
-		case "--system":
-			file = Word{Text: "/etc/gitconfig"}
-		case "--unset", "--unset-all", "--add", "--replace-all", "--remove-section", "--rename-section":
-			writes = true
 		case "--get", "--get-all", "--get-regexp", "--get-urlmatch":
-			return
+			return "", false
+		case "--unset", "--unset-all", "--remove-section", "--rename-section":
+			verb, writes = strings.TrimPrefix(name, "--"), true
+		case "--add", "--replace-all":
+			writes = true
 		}
 	}
-	if writes && (file.Text != "" || !file.Known()) {
-		e.write(file, NeedCover, false, "settings file of git config")
-	}
+	return verb, writes
 }
 
 var gitConfigWriters = set("set", "unset", "rename-section", "remove-section", "edit")
 
-func gitRuns(key string, value *Word) bool {
-	section, _, _ := strings.Cut(key, ".")
-	switch section {
-	case "pager", "include", "includeif":
-		return true
-	case "alias":
-		return !value.Known() || strings.HasPrefix(value.Text, "!")
+// gitLocal are the settings of the repository in which git runs.
+const gitLocal = ".git/config"
+
+// gitConfigFile is the settings file that git config writes.
+func (e *effector) gitConfigFile() Word {
+	switch {
+	case e.has("--global"):
+		return joinPath(known(e.w.opt.Home), Word{Text: ".gitconfig"})
+	case e.has("--system"):
+		return Word{Text: "/etc/gitconfig"}
 	}
-	return gitCommands[key[strings.LastIndexByte(key, '.')+1:]]
+	return Word{Text: gitLocal}
 }
 
-// gitCommands are the last parts of the names of settings whose value git
-// runs, or finds programs with (git-config(1)).
-var gitCommands = set(
-	"pager", "editor", "fsmonitor", "sshcommand", "hookspath", "askpass", "gitproxy", "alternaterefscommand", "cmd", "command",
-	"process", "clean", "smudge", "textconv", "driver", "external", "program", "helper", "uploadpack", "receivepack", "browser",
-	"packobjectshook", "tocmd", "cccmd", "smtpserver", "sendmailcmd", "templatedir", "attributesfile", "worktree",
+// ownWrite writes a file in which a program keeps its own settings: its path
+// stands in no word. harmless: what it writes makes nothing run.
+func (e *effector) ownWrite(file Word, need Need, harmless bool, reason string) {
+	from := len(e.w.facts.Actions)
+	e.write(file, need, false, reason)
+	for i := from; i < len(e.w.facts.Actions); i++ {
+		e.w.facts.Actions[i].Own, e.w.facts.Actions[i].Harmless = true, harmless
+	}
+}
+
+// gitHarmless reports whether a setting is known to make git run, obey or
+// contact nothing that it would not without it.
+func gitHarmless(key, value *Word) bool {
+	if !key.Known() {
+		return false
+	}
+	name := gitKey(key.Text)
+	section, _, _ := strings.Cut(name, ".")
+	switch {
+	case gitQuiet[section] || gitKeys[name]:
+		return true
+	case gitAddresses[name]:
+		return value.Known() && !strings.HasPrefix(value.Text, "-") && !gitHelper(value.Text)
+	case section == "alias": // git runs what follows "!", and takes options before a subcommand
+		text := strings.TrimSpace(value.Text)
+		return value.Known() && !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "-")
+	}
+	return false
+}
+
+// gitHelper reports whether an address is x::y, for a program git-remote-x
+// (gitremote-helpers(7)).
+func gitHelper(address string) bool {
+	scheme, _, found := strings.Cut(address, "::")
+	return found && strings.Trim(scheme, schemeBytes) == ""
+}
+
+const schemeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-."
+
+// gitKey is the name of a setting as the tables have it: in small letters, with
+// "*" for the part in the middle, which is a name that somebody chose.
+func gitKey(key string) string {
+	key = strings.ToLower(key)
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first == last {
+		return key
+	}
+	return key[:first] + ".*" + key[last:]
+}
+
+// gitQuiet are the sections of which every setting only changes how git looks
+// (git-config(1)).
+var gitQuiet = set("advice", "color", "column", "pretty")
+
+// gitAddresses are the settings that are harmless if their value is a plain
+// address or name.
+var gitAddresses = set(
+	"remote.*.url", "remote.*.pushurl", "branch.*.remote", "branch.*.pushremote", "submodule.*.url", "remote.pushdefault", "checkout.defaultremote",
+)
+
+// gitKeys are the settings that are harmless whatever their value is: nothing
+// is run, found, loosened, sent elsewhere or written by them that would not be
+// without them (git-config(1), git-lfs-config(5)). What is not here can do so,
+// or is not known.
+var gitKeys = set(
+	"user.name", "user.email", "user.signingkey", "user.useconfigonly", "author.name", "author.email", "committer.name", "committer.email",
+	"init.defaultbranch", "clone.defaultremotename", "clone.rejectshallow",
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.ignorecase", "core.precomposeunicode", "core.quotepath", "core.abbrev",
+	"core.compression", "core.loosecompression", "core.bigfilethreshold", "core.commentchar", "core.commentstring", "core.whitespace",
+	"core.logallrefupdates", "core.preloadindex", "core.untrackedcache", "core.trustctime", "core.checkstat", "core.symlinks", "core.longpaths",
+	"core.hidedotfiles", "core.excludesfile", "core.sparsecheckout", "core.sparsecheckoutcone", "core.commitgraph", "core.multipackindex",
+	"core.deltabasecachelimit", "core.packedgitlimit", "core.packedgitwindowsize", "core.fsync", "core.fsyncmethod", "core.fsyncobjectfiles",
+	"core.splitindex", "core.notesref", "core.warnambiguousrefs", "core.fscache",
+	"add.ignoreerrors", "am.keepcr", "am.threeway", "apply.ignorewhitespace", "apply.whitespace",
+	"blame.blankboundary", "blame.coloring", "blame.date", "blame.ignorerevsfile", "blame.markignoredlines", "blame.markunblamablelines",
+	"blame.showemail", "blame.showroot",
+	"branch.*.merge", "branch.*.rebase", "branch.*.description", "branch.autosetupmerge", "branch.autosetuprebase", "branch.sort",
+	"checkout.guess", "checkout.workers", "checkout.thresholdforparallelism",
+	"commit.cleanup", "commit.gpgsign", "commit.status", "commit.template", "commit.verbose", "commitgraph.maxnewfilters", "commitgraph.readchangedpaths",
+	"credential.usehttppath", "credential.username", "credential.*.usehttppath", "credential.*.username",
+	"diff.algorithm", "diff.autorefreshindex", "diff.colormoved", "diff.colormovedws", "diff.context", "diff.dirstat", "diff.ignoresubmodules",
+	"diff.indentheuristic", "diff.interhunkcontext", "diff.mnemonicprefix", "diff.noprefix", "diff.orderfile", "diff.relative", "diff.renamelimit",
+	"diff.renames", "diff.statgraphwidth", "diff.submodule", "diff.suppressblankempty", "diff.wordregex", "diff.wserrorhighlight",
+	"diff.*.binary", "diff.*.wordregex", "diff.*.xfuncname", "difftool.prompt",
+	"fetch.parallel", "fetch.prune", "fetch.prunetags", "fetch.recursesubmodules", "fetch.showforcedupdates", "fetch.output", "fetch.writecommitgraph",
+	"fetch.negotiationalgorithm", "fetch.unpacklimit", "feature.manyfiles", "feature.experimental",
+	"format.pretty", "format.signoff", "format.numbered", "format.subjectprefix", "format.thread", "format.coverletter", "format.useautobase",
+	"gc.auto", "gc.autodetach", "gc.autopacklimit", "gc.bigpackthreshold", "gc.aggressivedepth", "gc.aggressivewindow", "gc.packrefs", "gc.pruneexpire",
+	"gc.reflogexpire", "gc.reflogexpireunreachable", "gc.rerereresolved", "gc.rerereunresolved", "gc.worktreepruneexpire", "gc.writecommitgraph",
+	"gpg.format", "gpg.mintrustlevel", "gpg.*.allowedsignersfile",
+	"grep.column", "grep.extendedregexp", "grep.fullname", "grep.linenumber", "grep.patterntype", "grep.threads", "help.format",
+	"http.postbuffer", "http.lowspeedlimit", "http.lowspeedtime", "http.maxrequests", "http.version",
+	"i18n.commitencoding", "i18n.logoutputencoding", "index.sparse", "index.threads", "index.version", "interactive.singlekey",
+	"lfs.locksverify", "lfs.*.locksverify", "lfs.fetchinclude", "lfs.fetchexclude", "lfs.concurrenttransfers", "lfs.skipdownloaderrors",
+	"log.abbrevcommit", "log.date", "log.decorate", "log.diffmerges", "log.follow", "log.graphcolors", "log.initialdecorationset", "log.mailmap",
+	"log.excludedecoration", "log.showroot", "log.showsignature", "mailmap.blob", "mailmap.file",
+	"maintenance.auto", "maintenance.strategy", "maintenance.*.enabled", "maintenance.*.schedule", "maintenance.*.auto",
+	"merge.autostash", "merge.branchdesc", "merge.conflictstyle", "merge.defaulttoupstream", "merge.directoryrenames", "merge.ff", "merge.log",
+	"merge.renamelimit", "merge.renames", "merge.renormalize", "merge.stat", "merge.suppressdest", "merge.verbosity",
+	"mergetool.prompt", "mergetool.keepbackup", "mergetool.hideresolved", "mergetool.keeptemporaries", "mergetool.writetotemp",
+	"notes.displayref", "notes.mergestrategy", "notes.rewritemode", "notes.rewriteref", "notes.*.mergestrategy",
+	"pack.compression", "pack.depth", "pack.threads", "pack.usesparse", "pack.window", "pack.windowmemory", "pack.writebitmaphashcache", "pack.writereverseindex",
+	"pull.ff", "pull.rebase", "push.autosetupremote", "push.default", "push.followtags", "push.gpgsign", "push.negotiate", "push.recursesubmodules",
+	"push.useforceifincludes", "rebase.abbreviatecommands", "rebase.autosquash", "rebase.autostash", "rebase.backend", "rebase.forkpoint",
+	"rebase.instructionformat", "rebase.missingcommitscheck", "rebase.reschedulefailedexec", "rebase.stat", "rebase.updaterefs",
+	"remote.*.fetch", "remote.*.prune", "remote.*.prunetags", "remote.*.tagopt", "remote.*.skipdefaultupdate", "remote.*.skipfetchall",
+	"remote.*.promisor", "remote.*.partialclonefilter", "rerere.autoupdate", "rerere.enabled", "revert.reference", "showbranch.default",
+	"stash.showincludeuntracked", "stash.showpatch", "stash.showstat",
+	"status.aheadbehind", "status.branch", "status.displaycommentprefix", "status.relativepaths", "status.renamelimit", "status.renames",
+	"status.short", "status.showstash", "status.showuntrackedfiles", "status.submodulesummary",
+	"submodule.active", "submodule.fetchjobs", "submodule.propagatebranches", "submodule.recurse", "submodule.*.active", "submodule.*.branch",
+	"submodule.*.ignore", "submodule.*.fetchrecursesubmodules", "tag.forcesignannotated", "tag.gpgsign", "tag.sort", "versionsort.suffix",
+	"worktree.guessremote",
 )
 
 // fileURL reads the file that a URL names.

@@ -178,8 +178,8 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a git alias that is a command", File: "shell/settings.go",
-		Old:  `return !value.Known() || strings.HasPrefix(value.Text, "!")`,
-		New:  `return false`,
+		Old:  `return value.Known() && !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "-")`,
+		New:  `return true`,
 		Test: "TestNothingIsHidden/a_git_alias",
 	},
 	{
