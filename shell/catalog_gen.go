@@ -6157,7 +6157,7 @@ var programs = [...]Program{
 	{Name: "pandoc", Operands: Reads, Options: options1030},
 	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1031, Ends: true, Stdin: true},
 	{Name: "paste", Operands: Reads, Options: options1032, Shared: [][]Option{options5}, Safe: true},
-	{Name: "patch", Operands: InOut, Options: options1033, Shared: [][]Option{options5}, Here: true},
+	{Name: "patch", Operands: Reads, Options: options1033, Shared: [][]Option{options5}, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1034, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options1035}, Subs: subs1041},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options1042},
@@ -17007,7 +17007,7 @@ var options599 = []Option{
 }
 
 var subs600 = []Program{
-	{Name: "create", Operands: Outputs, Path: names{"bundle", "create"}, Options: options598, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"bundle", "create"}, Options: options598, Workdir: true, Special: "git"},
 	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options599, Workdir: true, Special: "git"},
 	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options599, Workdir: true, Special: "git"},
 	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options599, Workdir: true, Special: "git"},

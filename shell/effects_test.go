@@ -49,6 +49,18 @@ func TestEffectsFound(t *testing.T) {
 		{"git unpack-file HEAD:a", "write /p/…"},
 		{"git pack-objects /x/p", "write /x/…"},
 		{"git index-pack /x/p.pack", "write /x/…"},
+		{`cd "$x/.git" && touch y`, "write …/.git/y"},
+		{`cd "$x/a/../.git/$z" && touch y`, "write …/.git/…/y"},
+		{"cd .g* && touch y", "write …/.g…/y"},
+		{"pushd .git && touch y", "write …/.git/y"},
+		{"pushd .git && touch y", "write /p/.git/y"},
+		{"pushd a/../.git && touch y", "write …/.git/y"},
+		{"pushd +1 && touch y", "write …/y"},
+		{"cd - && touch y", "write …/y"},
+		{"echo x > a{b,c}", "write /p/ab"},
+		{"echo x > a{b,c}", "write …"},
+		{"patch ../x y.diff", "write /p/../x"},
+		{"git bundle create ../x HEAD", "write /p/../x"},
 		{"git config --global a.b c", "write /h/.gitconfig"},
 		{"git config --system --unset a.b", "write /etc/gitconfig"},
 		{"flock /x/l true", "write /x/l"},
@@ -83,7 +95,7 @@ func TestEffectsFound(t *testing.T) {
 // TestNoEffect: what is not written although it looks so.
 func TestNoEffect(t *testing.T) {
 	for _, line := range []string{
-		"gzip -c a.txt", "xz -t a.xz", "unzip -l a.zip", "zstd -l a", "flock -u 9", "git config --global user.name",
+		"git bundle create - HEAD", "gzip -c a.txt", "xz -t a.xz", "unzip -l a.zip", "zstd -l a", "flock -u 9", "git config --global user.name",
 		"git config --global --get user.name", "git config get --global user.name", "git merge-file -p a b c", "git pack-objects --stdout", "find -L . -name a", "mktemp -d", "mktemp -u x.XXX", "xz -t --files=l", "env - A=1",
 	} {
 		f := Analyze(line, Options{Dir: "/p", Home: "/h"})

@@ -143,7 +143,7 @@ func (w *walker) redirectTo(r *syntax.Redirect, s *scope, kind Kind) {
 }
 
 // target expands the word of a redirection; one that does not make exactly one
-// word is an error in bash, and unknown here.
+// word is an error in bash, and unknown here. zsh opens each of several.
 func (w *walker) target(word *syntax.Word, s *scope) []Word {
 	var out []Word
 	for _, list := range w.fields(word, s) {
@@ -151,10 +151,11 @@ func (w *walker) target(word *syntax.Word, s *scope) []Word {
 			u := unknown()
 			w.spot(&u, word)
 			out = append(out, u)
-			continue
 		}
-		list[0].Split = false
-		out = append(out, list[0])
+		for _, one := range list {
+			one.Split = false
+			out = append(out, one)
+		}
 	}
 	return out
 }

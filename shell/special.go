@@ -41,7 +41,7 @@ func init() {
 		"trap": (*effector).trap, "alias": here((*effector).alias), "enable": here((*effector).enable),
 		"set": here((*effector).set), "shopt": here((*effector).shopt), "complete": here((*effector).complete),
 		"compgen": here((*effector).complete), "fc": here((*effector).fc), "history": here((*effector).history),
-		"git": here((*effector).git), "tar": here((*effector).tar), "jq": here((*effector).jq),
+		"git": here((*effector).git), "patch": here((*effector).patch), "tar": here((*effector).tar), "jq": here((*effector).jq),
 		"busybox": here((*effector).busybox), "ssh": here((*effector).ssh), "curl": here((*effector).curl), "ssh-option": here((*effector).sshOptions),
 		"go": here((*effector).goTool), "gcc": here((*effector).gcc), "gh": here((*effector).gh),
 		"kubectl": here((*effector).kubectl), "npm": here((*effector).npm), "crontab": here((*effector).crontab), "tmux": here((*effector).tmux), "behind": here((*effector).behind), "mvn": here((*effector).mvn), "cmake": here((*effector).cmake),
@@ -71,7 +71,7 @@ func (e *effector) cd() outcome {
 	case len(rest) == 1 && rest[0].Known() && plainDir(rest[0].Text):
 		return outcome{ok: e.s.in(clean(beneath(e.s.dirs, rest[0]))...), fail: e.s}
 	}
-	return outcome{ok: e.s.in(unknown()), fail: e.s}
+	return e.stack()
 }
 
 // physical reports whether cd follows links before it goes up.
@@ -102,7 +102,39 @@ func clean(dirs []Word) []Word {
 	return dirs
 }
 
-func (e *effector) stack() outcome { return outcome{ok: e.s.in(unknown()), fail: e.s} }
+// stack moves to a directory that is not known for certain, as far as its word
+// tells: ask and deny rules and the guard see where it may lead.
+func (e *effector) stack() outcome {
+	rest := e.operandWords(0)
+	if len(rest) != 1 || !plainDir(rest[0].Text) || strings.HasPrefix(rest[0].Text, "+") {
+		return outcome{ok: e.s.in(unknown()), fail: e.s}
+	}
+	dirs := []Word{endOf(rest[0])}
+	if rest[0].Known() {
+		dirs = append(dirs, beneath(e.s.dirs, rest[0])...)
+	}
+	return outcome{ok: e.s.in(clean(dirs)...), fail: e.s}
+}
+
+// endOf is a directory of which only the names are known that a word ends in:
+// those of "$x/.git".
+func endOf(word Word) Word {
+	dir, from := unknown(), 0
+	text, shift := word.Text, 0
+	if !word.holeAt(0) {
+		text, shift = "/"+text, 1
+	}
+	if up := strings.LastIndex(text, ".."); up >= 0 {
+		from = up + len("..")
+	}
+	dir.Text = text[from:]
+	for _, h := range word.Holes {
+		if at := h.At + shift - from; at > 0 {
+			dir.Holes = append(dir.Holes, Hole{At: at, Kind: AnyText})
+		}
+	}
+	return dir
+}
 
 // exit ends the shell: what stands behind is not reached.
 func (e *effector) exit() outcome {
@@ -706,6 +738,13 @@ func (e *effector) unprovenLate(reason string) {
 	}
 }
 
+// patch: the first operand is the file that is patched (patch(1)).
+func (e *effector) patch() {
+	if rest := e.operandWords(0); len(rest) > 0 && !e.has("--dry-run") {
+		e.write(rest[0], NeedCover, false, "operand of patch")
+	}
+}
+
 // git: a URL of the form ext::COMMAND runs a command.
 func (e *effector) git() {
 	for i := range e.words[1:] {
@@ -716,8 +755,17 @@ func (e *effector) git() {
 	}
 	e.gitShows()
 	e.gitConfig()
+	e.gitBundle()
 	e.gitRestores()
 	e.gitPatches()
+}
+
+// gitBundle: git bundle create writes its first operand; the others are
+// revisions.
+func (e *effector) gitBundle() {
+	if rest := e.operandWords(0); strings.Join(e.scan.Path, " ") == "bundle create" && len(rest) > 0 && rest[0].Text != "-" {
+		e.write(rest[0], NeedCover, false, "operand of git bundle create")
+	}
 }
 
 // gitPatches: what a patch, a stash or a reset changes below the workspace
