@@ -113,7 +113,7 @@ func (p *page) foot(a *Ask) {
 	}
 	text := fmt.Sprintf("risk %s, tier %d", a.Risk, a.Tier)
 	if a.Held {
-		text += "; no rule lifts this: your answer counts once"
+		text += "; it is held: your answer counts once"
 	}
 	if a.Session != "" {
 		text += "; session " + a.Session

@@ -25,7 +25,7 @@ func (r *Rule) bind(place Place, order int) {
 // match says whether the rule, bound to a place, is about a subject. For an
 // allow the answer is Yes or No.
 func (r *Rule) match(sub *Subject, q Query) Match {
-	if r.bare && q.Specific || r.bare && r.family == ofAll && r.list == Allow {
+	if r.bare && q.Specific || r.bare && r.family == ofAll && r.list == Allow || !r.spells(q.Named) {
 		return No
 	}
 	switch r.family {

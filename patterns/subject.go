@@ -92,4 +92,6 @@ type Query struct {
 	// of the subject's command (a rule "xargs grep:*" reaches 2). An exact
 	// rule reaches beyond everything. 0 asks for nothing.
 	Reach int
+	// Named: only rules that spell all of these paths.
+	Named []Named
 }

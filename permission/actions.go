@@ -84,9 +84,11 @@ type act struct {
 	// the field that makes it more.
 	chore  bool
 	beyond string
+	// forms are those of the path that is written.
+	forms []shell.Word
 	// inside: the path is proven to lie inside the workspace.
 	inside bool
-	// protected: a mode does not answer for the path.
+	// protected: a mode does not answer for the path, and it may be held.
 	protected bool
 	class     risk.Class
 	why       string // the reason for the class
@@ -381,7 +383,10 @@ func (e *evaluation) add(does *shell.Action, found *risk.Finding, sub *patterns.
 			a.sub.May = shell.MayRun
 		}
 	}
-	a.protected = a.sub.Kind == patterns.WritePath && (e.traits.AllowsEdits || e.traits.AllowsAll) && e.protects(a)
+	if a.sub.Kind == patterns.WritePath {
+		a.forms = a.sub.Path.Forms()
+		a.protected = e.protects(a)
+	}
 	a.free = does.Need == shell.NeedNone || does.Need == shell.NeedOutside && a.inside && !a.protected
 	if a.class < risk.Safe || a.class > risk.Forbidden {
 		a.class = risk.Forbidden // no class at all

@@ -19,19 +19,24 @@ func (e *evaluation) cover(set *patterns.Set, i int) *patterns.Rule {
 }
 
 func (e *evaluation) coverBy(set *patterns.Set, i int, specific bool) *patterns.Rule {
+	return e.coverWith(set, i, patterns.Query{Specific: specific})
+}
+
+// coverWith is coverBy for the rules that a query, but for its reach, is about.
+func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patterns.Rule {
 	if set.Len() == 0 {
 		return nil
 	}
 	a := &e.acts[i]
-	q := patterns.Query{Specific: specific, Reach: a.reach()}
+	q.Reach = a.reach()
 	if rule := yes(set, &a.sub, q); rule != nil || !a.command() {
 		return rule
 	}
-	if rule := e.coverParent(set, i, specific); rule != nil {
+	if rule := e.coverParent(set, i, q); rule != nil {
 		return rule
 	}
 	if a.parent >= 0 && a.inside && a.sub.Kind == patterns.WritePath && a.does.Purpose {
-		return e.coverBy(set, a.parent, specific)
+		return e.coverWith(set, a.parent, q)
 	}
 	return nil
 }
@@ -57,7 +62,7 @@ func yes(set *patterns.Set, sub *patterns.Subject, q patterns.Query) *patterns.R
 // coverParent returns a rule for a command that does i: one for exactly its
 // words, which covers all that they do, or, if i is a command, one whose own
 // words reach into it.
-func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patterns.Rule {
+func (e *evaluation) coverParent(set *patterns.Set, i int, q patterns.Query) *patterns.Rule {
 	reach := exactOnly
 	if e.acts[i].sub.Kind == patterns.RunCommand {
 		reach = e.further(0, i)
@@ -68,7 +73,7 @@ func (e *evaluation) coverParent(set *patterns.Set, i int, specific bool) *patte
 			return nil
 		}
 		p := &e.acts[parent]
-		q := patterns.Query{Specific: specific, Reach: max(reach, p.reach())}
+		q.Reach = max(reach, p.reach())
 		if rule := yes(set, &p.sub, q); rule != nil {
 			return rule
 		}

@@ -29,6 +29,7 @@ type evaluation struct {
 	found       []risk.Finding // the risks of the actions of a line
 	edits       []edit         // for a mode that allows edits: what each command writes
 	guards      []string       // the policy's guarded files, links followed
+	files       []string       // those that it protects, likewise
 	trims       bool           // blanks stand around the path that a file tool is asked for
 	settings    settings
 	walks       map[walk]bool
@@ -59,6 +60,7 @@ const (
 	catastrophic           // evaluation.catastrophe
 	overCeiling            // evaluation.objection
 	guardsFile             // a guarded file would change
+	protectsFile           // a protected one would, and no rule spells it
 	noSandbox              // it asks to run outside the sandbox
 	forPerson              // it is itself a question
 	deniedBy               // a rule
@@ -80,7 +82,7 @@ const (
 // held reports whether the answer is an ask that no later layer lifts.
 func (a answer) held() bool {
 	switch a.grounds {
-	case guardsFile, noSandbox, forPerson:
+	case guardsFile, protectsFile, noSandbox, forPerson:
 		return true
 	case mayCover:
 		return a.rule.list() == patterns.Deny
@@ -398,6 +400,9 @@ func (e *evaluation) guardOne(i int) answer {
 	}
 	if i == 0 && e.facts != nil && e.outsideSandbox {
 		return answer{behavior: Ask, layer: LayerGuard, grounds: noSandbox}
+	}
+	if a.protected && e.held(i) {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: protectsFile}
 	}
 	return answer{}
 }

@@ -67,51 +67,41 @@ func TestAskWithSpecifierBeatsAcceptEdits(t *testing.T) {
 	)
 }
 
-// "Protected paths: a mode never answers for them."
+// "Protected paths: a mode never answers for them", and they are held.
 func TestProtectedPaths(t *testing.T) {
-	s := spec{mode: "acceptEdits", allow: "Read", unlisted: UnlistedAsk}
-	protected := []row{
-		{"Edit: .git/hooks/pre-commit", "ask allow-list"},
-		{"Edit: .git/config", "ask allow-list"},
-		{"Edit: sub/module/.git/config", "ask allow-list"},
-		{"Edit: .GIT/hooks/x", "ask allow-list"},
-		{"Edit: .mcp.json", "ask allow-list"},
-		{"Edit: .vscode/tasks.json", "ask allow-list"},
-		{"Edit: .vscode", "ask allow-list"},
-		{"Edit: .claude/agents/x.md", "ask allow-list"},
-		{"Edit: .bashrc", "ask allow-list"},
-		{"Edit: x/../.envrc", "ask allow-list"},
-		{"Edit: vendor/evil/HEAD", "ask allow-list"},
-		{"Edit: HEAD", "ask allow-list"},
-		{"Edit: .poetry/plugins/x.py", "ask allow-list"},
-		{"Bash: cp x sub/HEAD", "ask allow-list"},
-		{"Bash: touch a HEAD", "ask allow-list"},
-		{"Edit: link/hooks/pre-commit", "ask allow-list"},
-		{"Bash: echo x > .git/hooks/pre-commit", "ask allow-list"},
-		{"Bash: touch .git/hooks/pre-commit", "ask allow-list"},
-		{"Bash: touch a .mcp.json", "ask allow-list"},
-		{"Bash: mv x .husky/pre-commit", "ask allow-list"},
-		{"Bash: chmod -R 777 .vscode", "ask allow-list"},
-		{"Bash: chmod -R 777 /home/dev/proj", "ask guard held"},
+	s := spec{mode: "acceptEdits", allow: "Read", unlisted: UnlistedAsk, env: fakeFS{links: map[string]string{workspace + "/link": workspace + "/.git"}}}
+	var held []row
+	for _, use := range []string{
+		"Edit: .git/hooks/pre-commit", "Edit: .git/config", "Edit: sub/module/.git/config", "Edit: .GIT/hooks/x", "Edit: .mcp.json",
+		"Edit: .vscode/tasks.json", "Edit: .vscode", "Edit: .vscode/notes.md", "Edit: .claude/agents/x.md", "Edit: .bashrc", "Edit: x/../.envrc",
+		"Edit: vendor/evil/HEAD", "Edit: HEAD", "Edit: .poetry/plugins/x.py", "Bash: cp x sub/HEAD", "Bash: touch a HEAD",
+		"Edit: link/hooks/pre-commit", "Bash: echo x > .git/hooks/pre-commit", "Bash: touch .git/hooks/pre-commit", "Bash: touch a .mcp.json",
+		"Bash: mv x .husky/pre-commit", "Bash: chmod -R 777 .vscode", "Bash: chmod -R 777 /home/dev/proj",
+	} {
+		held = append(held, row{use, "ask guard held"})
 	}
-	s.env = fakeFS{links: map[string]string{workspace + "/link": workspace + "/.git"}}
-	check(t, s, protected...)
+	check(t, s, held...)
 	check(t, s,
 		row{"Edit: .gitignore", "allow mode"},
 		row{"Edit: head", "allow mode"},
 		row{"Edit: src/HEAD/x.go", "allow mode"},
 		row{"Edit: src/HEADER", "allow mode"},
 		row{"Edit: git/hooks/x", "allow mode"},
-		row{"Edit: .vscode/notes.md", "allow mode"},
 		row{"Edit: bashrc", "allow mode"},
 		row{"Edit: x.mcp.json", "allow mode"},
 	)
-	// A rule of the user's answers for them.
+	// A rule of the user's answers for them, if it names them.
 	s.allow = "Edit(.mcp.json); Bash(touch:*)"
 	check(t, s,
 		row{"Edit: .mcp.json", "allow default Edit(.mcp.json)"},
-		row{"Bash: touch .git/hooks/x", "allow default Bash(touch:*)"},
-		row{"Bash: touch .git/hooks/x; touch a", "allow default Bash(touch:*)"},
+		row{"Bash: touch .git/hooks/x", "ask guard held"},
+		row{"Bash: touch .git/hooks/x; touch a", "ask guard held"},
+	)
+	s.allow = "Bash(touch .git/hooks/x)"
+	check(t, s,
+		row{"Bash: touch .git/hooks/x", "allow default Bash(touch .git/hooks/x)"},
+		row{"Bash: touch .git/hooks/y", "ask guard held"},
+		row{"Bash: touch .git/hooks/x a", "ask guard held"},
 	)
 }
 
@@ -127,11 +117,11 @@ func TestBypass(t *testing.T) {
 		row{"Bash: $x", "ask deny-list Bash(curl:*) held"},
 		row{"Edit: /etc/hosts", "allow mode"},
 		row{"mcp__x__y: {}", "allow mode"},
-		row{"Edit: .git/hooks/x", "ask default"},
-		row{"Edit: /etc/crontab", "ask default"},
-		row{"Edit: /home/dev/.ssh/authorized_keys", "ask default"},
-		row{"Bash: echo x >> ~/.bashrc", "ask default"},
-		row{"Bash: touch .git/hooks/x", "ask default"},
+		row{"Edit: .git/hooks/x", "ask guard held"},
+		row{"Edit: /etc/crontab", "ask guard held"},
+		row{"Edit: /home/dev/.ssh/authorized_keys", "ask guard held"},
+		row{"Bash: echo x >> ~/.bashrc", "ask guard held"},
+		row{"Bash: touch .git/hooks/x", "ask guard held"},
 		row{"Bash: python3 -c 'print(1)'", "ask deny-list Bash(curl:*) held"},
 	)
 	check(t, spec{mode: "bypassPermissions"},

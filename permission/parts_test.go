@@ -101,7 +101,7 @@ func TestFits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
-		"/a/.git/config": true, "/a/.vscode/tasks.json": true, "/a/.vscode": true, "/a/.vscode/x": false,
+		"/a/.git/config": true, "/a/.vscode/tasks.json": true, "/a/.vscode": true, "/a/.vscode/x": true, "/a/.github/x": false, "/a/.github": true, "/a/build*": false, "/a/Jenkins*": true,
 		"*/tasks.json": true, "*/tasks.json/x": true, "*/x": false, "/a/*": false, "/a/.vs*/tasks.json": true,
 		"/a/.config": true, "/a/.config/x": false, "/": false,
 	} {

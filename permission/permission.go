@@ -76,6 +76,8 @@ type Policy struct {
 	// record, the agent CLI's settings): absolute paths; writes to them or
 	// below them are held asks in every mode.
 	Guarded []string
+	// Protect are paths that are protected beside those of the table.
+	Protect []Protected
 	Version string // digest of the sources, for the record
 	// Gate is an allow list behind Allow that has to name an action as well, nil
 	// or empty for none.

@@ -28,6 +28,7 @@ type spec struct {
 	risk                      bool // tiers are on
 	noCatastrophic            bool
 	guarded                   []string
+	protect                   []string
 	env                       Env
 	paused                    string
 	dir                       string // "" is the workspace, "?" is unknown
@@ -73,6 +74,13 @@ func (s spec) policy(t testing.TB) *Policy {
 		NoCatastrophic: s.noCatastrophic,
 		Guarded:        s.guarded,
 		Place:          place,
+	}
+	for _, text := range s.protect {
+		one, err := ParseProtected(text, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Protect = append(p.Protect, one)
 	}
 	for _, g := range s.rules {
 		c, err := patterns.CompileGranular(g, place)

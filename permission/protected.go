@@ -4,33 +4,48 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // protectedPaths are the files that make something run or change what is
-// trusted: a mode never answers for a write to them or below them, at whatever
-// depth they lie. Letter case is ignored. (design section 5)
+// trusted: no mode answers for a write to them or below them, at whatever depth
+// they lie, and it is held unless a rule names them. Letter case is ignored.
+// (design section 5)
 var protectedPaths = []string{
 	// repositories: hooks, filters, what git runs
-	".git", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".husky", ".githooks", ".hg", ".svn",
+	".git", ".gitmodules", ".gitattributes", ".gitconfig", ".config/git", ".husky", ".githooks", ".hg", ".hgrc", ".svn",
+	".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml",
+	"lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml", ".lefthook.yaml", ".lefthook", ".lefthook-local",
+	// what runs on the machines that build and publish
+	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitlab/ci", ".circleci", "jenkinsfile",
+	"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", ".azuredevops", "bitbucket-pipelines.yml", ".travis.yml",
+	"appveyor.yml", ".appveyor.yml", ".drone.yml", ".drone.star", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
+	".buildkite", ".cirrus.yml", ".cirrus.star", ".semaphore", ".gitea/workflows", ".gitea/actions", ".forgejo/workflows", ".forgejo/actions",
+	".teamcity", ".builds", ".build.yml", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "buildspec.yaml", "codemagic.yaml",
+	"bitrise.yml", ".tekton", "wercker.yml", "screwdriver.yaml",
 	// agents: settings, servers, instructions that run something
-	".mcp.json", ".claude", ".claude.json", ".agent-wrapper", "agent-wrapper.toml", ".smartergpt",
-	".cursor", ".gemini", ".codex", ".copilot", ".windsurf", ".continue", ".opencode", ".crush", ".factory",
-	".config/agent-wrapper", ".config/opencode", ".config/crush", ".vibing",
+	".mcp.json", ".claude", ".claude.json", ".agent-wrapper", "agent-wrapper.toml", "agent-wrapper.local.toml", ".smartergpt",
+	".cursor", ".gemini", ".qwen", ".codex", ".copilot", ".windsurf", ".continue", ".opencode", ".crush", ".factory", ".kiro", ".roo", ".amazonq",
+	".config/agent-wrapper", ".config/opencode", ".config/crush", ".vibing", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
 	// editors: tasks and settings that run programs
-	".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json", ".vscode/mcp.json", ".vscode/extensions.json",
-	".idea", ".devcontainer", ".devcontainer.json", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".vim", ".emacs", ".emacs.d",
-	".config/nvim", ".gdbinit", ".lldbinit",
+	".vscode", ".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json", ".vscode/mcp.json", ".vscode/extensions.json",
+	".idea", ".zed", ".fleet", ".devcontainer", ".devcontainer.json", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".vim", ".emacs", ".emacs.d",
+	".dir-locals.el", ".config/nvim", ".gdbinit", ".lldbinit",
 	// shells and what starts with them
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".oh-my-zsh", ".kshrc", ".cshrc", ".tcshrc", ".login",
-	".config/fish", ".config/zsh", ".inputrc", ".envrc", ".direnvrc", ".tmux.conf", ".screenrc", ".pam_environment",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".oh-my-zsh", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".xonshrc",
+	".config/fish", ".config/zsh", ".config/nushell", ".config/powershell", "microsoft.powershell_profile.ps1",
+	".inputrc", ".envrc", ".direnvrc", ".config/direnv", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml", ".config/mise",
+	".tmux.conf", ".screenrc", ".pam_environment",
 	".xinitrc", ".xprofile", ".xsession", ".xsessionrc", ".config/autostart", ".config/systemd", ".config/environment.d",
 	"library/launchagents", ".local/bin",
 	// keys and what tools obey
-	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pypirc", ".pip", ".config/pip",
+	".ssh", ".gnupg", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".yarnrc.yaml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.cjs", ".pnpmfile.mjs",
+	".bunfig.toml", "bunfig.toml", ".pypirc", ".pip", ".config/pip",
 	".pythonrc", ".pythonstartup", ".pdbrc", ".irbrc", ".cargo/config", ".cargo/config.toml", ".bazelrc", ".m2/settings.xml",
 	".poetry", ".mvn",
 	".gradle/init.gradle", ".gradle/init.d", ".aws", ".kube", ".docker/config.json", ".terraformrc", ".curlrc", ".wgetrc",
@@ -42,6 +57,7 @@ var systemPaths = []string{
 	"/etc/crontab", "/etc/cron.d", "/etc/cron.daily", "/etc/cron.hourly", "/etc/cron.weekly", "/etc/cron.monthly",
 	"/var/spool/cron", "/etc/sudoers", "/etc/sudoers.d", "/etc/pam.d", "/etc/passwd", "/etc/shadow", "/etc/ld.so.preload",
 	"/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ssh", "/etc/gitconfig",
+	"/library/launchagents", "/library/launchdaemons",
 }
 
 // settingsPaths are the settings that the agent CLI obeys, wherever it is
@@ -53,33 +69,37 @@ var settingsPaths = []string{
 	"claude-code/managed-settings.json", "claude-code/managed-settings.d",
 }
 
-// segmentsOf cuts names at their slashes, once.
-func segmentsOf(names []string) func() [][]string {
-	return sync.OnceValue(func() [][]string {
-		cut := make([][]string, len(names))
-		for i := range names {
-			cut[i] = strings.Split(names[i], "/")
+// names are paths of a table, cut at their slashes, by their first name.
+type names map[string][][]string
+
+func namesOf(paths []string) func() names {
+	return sync.OnceValue(func() names {
+		table := names{}
+		for _, path := range paths {
+			cut := strings.Split(path, "/")
+			table[cut[0]] = append(table[cut[0]], cut)
 		}
-		return cut
+		return table
 	})
 }
 
 var (
-	protectedNames = segmentsOf(protectedPaths)
-	settingsNames  = segmentsOf(settingsPaths)
+	protectedNames = namesOf(protectedPaths)
+	settingsNames  = namesOf(settingsPaths)
 )
 
 // policyFile is the policy file in the workspace.
 const policyFile = "agent-wrapper.toml"
 
-// protects reports whether a write goes to a protected path.
+// protects reports whether a write goes to a protected path, or may: no mode
+// answers for it.
 func (e *evaluation) protects(a *act) bool {
 	if a.does != nil && a.does.Unnamed {
 		return false
 	}
 	place, tree := e.policy.Place, a.wholeTree()
-	for _, form := range a.sub.Path.Forms() {
-		if named(form, protectedNames(), true) || makesRepository(form, place.Fold) {
+	for _, form := range a.forms {
+		if named(form, protectedNames(), true) || makesRepository(form, place.Fold) || e.policyProtects(form, tree) {
 			return true
 		}
 		for _, name := range systemPaths {
@@ -94,12 +114,15 @@ func (e *evaluation) protects(a *act) bool {
 	return false
 }
 
+// headFile is the file that, beside config, makes a repository of a directory.
+const headFile = "HEAD"
+
 // makesRepository reports whether a write makes a repository of the directory
 // that it goes to: git obeys the file config beside a file HEAD, also without
 // .git (git(1), safe.bareRepository).
 func makesRepository(form shell.Word, fold bool) bool {
 	name := form.Text[strings.LastIndexByte(form.Text, '/')+1:]
-	return len(form.Holes) == 0 && (name == "HEAD" || fold && strings.EqualFold(name, "HEAD"))
+	return len(form.Holes) == 0 && (name == headFile || fold && strings.EqualFold(name, headFile))
 }
 
 // wholeTree reports whether a write changes everything below its path, as rm -r
@@ -114,7 +137,7 @@ func (e *evaluation) guarded(a *act) string {
 		return ""
 	}
 	tree := a.wholeTree()
-	for _, form := range a.sub.Path.Forms() {
+	for _, form := range a.forms {
 		for _, name := range e.guardedFiles() {
 			if reaches(form, name, tree) {
 				return name
@@ -194,31 +217,73 @@ func holds(form shell.Word, dir string) bool {
 	return dir != "" && len(form.Holes) == 0 && (same(form.Text, dir) || under(dir, form.Text))
 }
 
-// named reports whether a run of path segments of form is one of names; with
+// named reports whether a run of path segments of form is one of a table's; with
 // parents also when form ends in the directories that lead to one. Where
 // unknown directories stand, the rest of a name is enough.
-func named(form shell.Word, names [][]string, parents bool) bool {
+func named(form shell.Word, table names, parents bool) bool {
 	var room [8]shell.Word
 	segments := split(form, room[:0])
-	for _, want := range names {
-		for at := range segments {
-			n := fitting(segments[at:], want)
-			if n == len(want) || parents && n > 0 && at+n == len(segments) {
-				return true
-			}
-			if segments[at].Text == "" && fitsEnd(segments[at+1:], want) {
-				return true
-			}
+	for at := range segments {
+		found := false
+		table.each(segments[at:], func(want []string, n int) {
+			found = found || n == len(want) || parents && at+n == len(segments)
+		})
+		if found || segments[at].Text == "" && table.endIn(segments[at+1:]) {
+			return true
 		}
 	}
 	return false
 }
 
-// fitsEnd reports whether the segments begin with the end of a name.
-func fitsEnd(segments []shell.Word, want []string) bool {
-	for i := 1; i < len(want); i++ {
-		if fitting(segments, want[i:]) == len(want)-i {
-			return true
+// each calls f with the names of the table that begin with the first segment of
+// a path, and with how many of their segments stand there.
+func (t names) each(segments []shell.Word, f func(want []string, n int)) {
+	if len(segments[0].Holes) == 0 {
+		t.begin(lower(segments[0].Text), segments, f)
+		return
+	}
+	for first := range t {
+		if fits(segments[0], first) && tells(segments[0], first) {
+			t.begin(first, segments, f)
+		}
+	}
+}
+
+// tells reports whether a segment that can be a name speaks for it. Of a name
+// that does not begin with a dot half has to stand there, or every *.yml and
+// build* would be meant.
+func tells(segment shell.Word, name string) bool {
+	return name[0] == '.' || len(segment.Text)*2 >= len(name)
+}
+
+func (t names) begin(first string, segments []shell.Word, f func(want []string, n int)) {
+	for _, want := range t[first] {
+		if n := fitting(segments, want); n > 0 {
+			f(want, n)
+		}
+	}
+}
+
+// lower is a name in small letters, those alike that only letter case tells
+// apart.
+func lower(name string) string {
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return strings.ToLower(strings.ToUpper(name))
+		}
+	}
+	return strings.ToLower(name)
+}
+
+// endIn reports whether the segments begin with the end of a name of the table.
+func (t names) endIn(segments []shell.Word) bool {
+	for _, all := range t {
+		for _, want := range all {
+			for i := 1; i < len(want); i++ {
+				if fitting(segments, want[i:]) == len(want)-i {
+					return true
+				}
+			}
 		}
 	}
 	return false
@@ -250,12 +315,49 @@ func split(form shell.Word, segments []shell.Word) []shell.Word {
 			seg.Holes = append(seg.Holes, shell.Hole{At: holes[0].At - start, Kind: holes[0].Kind})
 			holes = holes[1:]
 		}
-		if seg.Text != "" || len(seg.Holes) > 0 {
-			segments = append(segments, seg)
+		switch known := len(seg.Holes) == 0; {
+		case known && (seg.Text == "" || seg.Text == "."):
+		case known && seg.Text == "..": // behind what is not known
+			segments = segments[:max(len(segments)-1, 0)]
+		default:
+			segments = append(segments, taken(seg))
 		}
 		start = end + 1
 	}
 	return segments
+}
+
+// taken is a name as tools and file systems may take it: without the blanks
+// around it and the dots behind it, without characters that do not show, and not
+// as the short name or a stream of .git.
+func taken(seg shell.Word) shell.Word {
+	if len(seg.Holes) > 0 || plain(seg.Text) {
+		return seg
+	}
+	text, _, _ := strings.Cut(seg.Text, ":")
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	if text = strings.TrimRightFunc(strings.TrimLeftFunc(text, blank), func(r rune) bool { return blank(r) || r == '.' }); same(text, "git~1") {
+		text = ".git"
+	}
+	if text == "" {
+		return seg
+	}
+	return shell.Word{Text: text}
+}
+
+// plain reports whether every file system takes a name as it stands there.
+func plain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= utf8.RuneSelf || c == ':' || c == '~' {
+			return false
+		}
+	}
+	return !strings.HasSuffix(name, ".")
 }
 
 // fits reports whether a word can be name, letter case aside, once its holes

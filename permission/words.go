@@ -157,6 +157,8 @@ func (e *evaluation) appendWhy(b []byte, a answer, i int) []byte {
 		return fmt.Appendf(b, "%s rule %s: %s", a.rule.list(), a.rule.text(), e.acts[i].doubt())
 	case guardsFile:
 		return fmt.Appendf(b, "%s, which decides what the agent may do", e.guarded(&e.acts[i]))
+	case protectsFile:
+		return e.appendLifting(b, i)
 	case notListedThere:
 		b = fmt.Appendf(b, "%s (not trusted, so it only narrows): ", e.policy.Gate.Rules()[0].Source().Name)
 		return append(e.acts[i].appendTo(b), e.unprovenBy(&e.acts[i])...)
@@ -182,12 +184,23 @@ func (e *evaluation) forNothing(i int) string {
 	return ""
 }
 
+// appendLifting names the protected file and the rule that would let it pass.
+func (e *evaluation) appendLifting(b []byte, i int) []byte {
+	a := &e.acts[i]
+	b = append(append(b, e.shown(a)...), ", which can make other commands do something else ("...)
+	if rule := e.lifting(i, e.wanted(a)); rule != "" {
+		return append(append(b, rule...), " would let it pass)"...)
+	}
+	return append(b, "only a rule that names it lets it pass)"...)
+}
+
 // fixedWords are the words of grounds that are always the same, or how they
 // begin.
 var fixedWords = [...]string{
 	agentPaused:    "the agent is paused: ",
 	catastrophic:   "catastrophic command: ",
 	guardsFile:     "it changes ",
+	protectsFile:   "it changes ",
 	noSandbox:      "it asks to run outside the sandbox",
 	forPerson:      "it is for a person to answer",
 	deniedBy:       "denied by rule ",

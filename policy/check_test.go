@@ -29,7 +29,7 @@ func TestCheckLine(t *testing.T) {
 		},
 		{
 			"context",
-			`{"id":"x","policy":{"allow":["Edit(src/**)"]},"tool":"Edit","input":{"file_path":"src/link"},"context":{"cwd":"/srv","home":"/h","symlinks":{"src/link":"/etc/passwd"}}}`,
+			`{"id":"x","policy":{"allow":["Edit(src/**)"]},"tool":"Edit","input":{"file_path":"src/link"},"context":{"cwd":"/srv","home":"/h","symlinks":{"src/link":"/etc/motd"}}}`,
 			Answer{"x", "ask", "allow-list", "", "", 0, ""},
 		},
 		{

@@ -192,7 +192,9 @@ func Starting(project fs.FS) []byte {
 	for _, k := range found {
 		section(&b, k.Name, bash(k.ask))
 	}
-	b.WriteString("]\n\n# Never.\ndeny = [\n")
+	b.WriteString("]\n\n# A person is also asked before files are changed that make other commands do something else\n" +
+		"# (.git, CI files, settings of editors and shells); add yours, by name:\n# protect = [\"Makefile\", \"deploy\"]\n")
+	b.WriteString("\n# Never.\ndeny = [\n")
 	section(&b, "secrets, also through cat, grep and their like", secretRules)
 	section(&b, "another user's rights, and removals that nobody sees", neverRules)
 	b.WriteString("]\n")

@@ -62,6 +62,7 @@ func LintChecks() []LintCheck {
 		{"host-in-command", "an ask or deny that names a host in a command: other programs reach it too", hostInCommand},
 		{"one-tool", "an ask or deny for a path and one tool only: other tools reach it too", oneTool},
 		{"unreachable", "a granular rule behind one that answers first", unreachable},
+		{"protected", "an allow for a protected file, or a file to protect that is protected already", protects},
 		{"setting", "a setting that lifts a guard", settings},
 		{"reads-differently", "a rule that means something else than it seems to", readsDifferently},
 	}

@@ -180,7 +180,8 @@ func (l *linter) coversAllow(by, r *linted) bool {
 		return false
 	}
 	if r.cmd == nil {
-		return true
+		file := l.lifts(r)
+		return file == "" || l.allowsUse(by, r.rule.Tool(), inputFields[r.rule.Tool()], file)
 	}
 	for _, line := range l.attempts(r.cmd) {
 		if l.allows(r, line) && !l.allows(by, line) {

@@ -195,6 +195,7 @@ func (m *merger) untrusted(src Source) {
 		m.ignore(s.Escalation.Source, why, "escalation")
 	}
 	m.spec.Whitelists = append(m.spec.Whitelists, s.Whitelists...) // a whitelist only narrows
+	m.spec.Protect = append(m.spec.Protect, s.Protect...)          // and so does this
 	if s.WhitelistBypass != "" {
 		m.ignore(s.at(src, "whitelist_bypass"), "only a managed policy may say so", "whitelist_bypass = %q", s.WhitelistBypass)
 	}

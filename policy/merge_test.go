@@ -81,6 +81,8 @@ func TestMergePairs(t *testing.T) {
 		{`profile = "default"`, `profile = "terminal"`, "Bash(reboot)", [3]string{"ask", "deny", "deny"}},
 		{`profile = "terminal"`, `profile = "default"`, "Bash(reboot)", [3]string{"deny", "ask", "deny"}},
 		{"", `sensitive_paths = "ask"`, "Read(.env)", [3]string{"ask", "ask", "ask"}},
+		{`allow = ["Edit"]`, `protect = ["Makefile"]`, "Edit(Makefile)", [3]string{"ask", "ask", "ask"}},
+		{"allow = [\"Edit\"]\nprotect = [\"Makefile\"]", `allow = ["Edit(Makefile)"]`, "Edit(Makefile)", [3]string{"allow", "allow", "ask"}},
 		{`sensitive_paths = "ask"`, `sensitive_paths = "note"`, "Read(.env)", [3]string{"allow", "ask", "ask"}},
 		{`allow = ["Bash(git:*)"]`, "[programs.wrap]\nplain = true\noperands = \"runs-args\"", "Bash(wrap git log)", [3]string{"allow", "allow", "ask"}},
 	} {
@@ -189,7 +191,7 @@ var settingLines = []string{
 	`allow = ["Bash(git:*)", "Read"]`, `allow = ["Bash"]`, `allow = ["Edit(src/**)"]`, `ask = ["Bash(rm:*)"]`, `ask = ["Edit"]`, `deny = ["Bash(curl:*)", "Read(.env)"]`,
 	`approved = ["Bash(npm:*)"]`, `mode = "default"`, `mode = "plan"`, `mode = "dontAsk"`, `mode = "acceptEdits"`, `mode = "bypassPermissions"`,
 	`unlisted = "ask"`, `unlisted = "deny"`, `unlisted = "risk"`, `risk = "off"`, `risk = "on"`, `catastrophic = "off"`, `catastrophic = "on"`,
-	`profile = "terminal"`, `profile = "default"`, `sensitive_paths = "ask"`, `sensitive_paths = "note"`,
+	`profile = "terminal"`, `profile = "default"`, `sensitive_paths = "ask"`, `sensitive_paths = "note"`, `protect = ["src"]`, `protect = ["/tmp/x", "~/a"]`,
 }
 
 var settingTables = []string{

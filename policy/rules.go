@@ -120,9 +120,24 @@ func (c *compiler) policy() *permission.Policy {
 		Profile:        profile,
 		Overrides:      c.overrides(),
 		SensitiveAsks:  s.SensitivePaths == "ask",
+		Protect:        c.protected(),
 		Place:          c.place,
 		Version:        s.Digest(),
 	}
+}
+
+// protected are the paths that the policy protects beside the table's.
+func (c *compiler) protected() []permission.Protected {
+	var list []permission.Protected
+	for _, item := range c.spec.Protect {
+		p, err := permission.ParseProtected(item.Text, c.place)
+		if err != nil {
+			c.fail(at(item.Source, fmt.Errorf("protect %q: %w", item.Text, err)))
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // catalog is what is known of programs, nil if the policy says nothing of any.
@@ -218,18 +233,18 @@ func (r *RuleSpec) compile(place patterns.Place) (*patterns.Granular, error) {
 func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
 	var errs []error
 	for _, example := range r.Match {
-		switch d, err := r.try(g, example.Text, place); {
+		switch d, answers, err := r.try(g, example.Text, place); {
 		case err != nil:
 			errs = append(errs, at(example.Source, fmt.Errorf("match: %w", err)))
-		case d.Layer != permission.LayerRules || d.Behavior.String() != r.Action:
+		case !answers || d.Behavior.String() != r.Action:
 			errs = append(errs, at(example.Source, fmt.Errorf("match: the rule does not %s %s", r.Action, example.Text)))
 		}
 	}
 	for _, example := range r.NotMatch {
-		switch d, err := r.try(g, example.Text, place); {
+		switch d, answers, err := r.try(g, example.Text, place); {
 		case err != nil:
 			errs = append(errs, at(example.Source, fmt.Errorf("not_match: %w", err)))
-		case d.Layer == permission.LayerRules:
+		case answers:
 			errs = append(errs, at(example.Source, fmt.Errorf("not_match: the rule answers %s, or may (%s)", example.Text, d.Reason)))
 		}
 	}
@@ -238,11 +253,11 @@ func (r *RuleSpec) examples(g *patterns.Granular, place patterns.Place) error {
 
 // try decides an example by a policy that holds only this rule. Beside a rule
 // that asks or denies all else is allowed, so that it decides wherever it
-// answers.
-func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place) (permission.Decision, error) {
+// answers; or the guard asks as well, which holds what is protected.
+func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Place) (d permission.Decision, answers bool, err error) {
 	use, err := r.use(example, place)
 	if err != nil {
-		return permission.Decision{}, err
+		return d, false, err
 	}
 	p := &permission.Policy{
 		Mode: modes.Default, Rules: []*patterns.Granular{g},
@@ -251,11 +266,22 @@ func (r *RuleSpec) try(g *patterns.Granular, example string, place patterns.Plac
 	if r.Action != "allow" {
 		all, _, err := patterns.Parse(use.Tool, patterns.Allow, r.Source)
 		if err != nil {
-			return permission.Decision{}, err
+			return d, false, err
 		}
 		p.Allow = patterns.NewSet(place, all)
 	}
-	return permission.Evaluate(p, permission.NewSession(place), &use, workspace.Fake{Dir: place.Workspace}, nil), nil
+	var tr permission.Trace
+	d = permission.Evaluate(p, permission.NewSession(place), &use, workspace.Fake{Dir: place.Workspace}, &tr)
+	return d, d.Layer == permission.LayerRules || d.Held && r.answersIn(&tr), nil
+}
+
+// answersIn reports whether a granular rule answers an action as the rule says.
+func (r *RuleSpec) answersIn(tr *permission.Trace) bool {
+	return slices.ContainsFunc(tr.Actions, func(a permission.TracedAction) bool {
+		return slices.ContainsFunc(a.Steps, func(s permission.Step) bool {
+			return s.Layer == permission.LayerRules && s.Behavior.String() == r.Action
+		})
+	})
 }
 
 // use makes a tool use of an example: "Tool(text)", or only the text where the

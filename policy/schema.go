@@ -49,6 +49,7 @@ var described = map[string]string{
 	"whitelist": "a file with the commands that may run (allowed-commands.json), beside this one", "whitelist_bypass": "whether a run may lift a whitelist; in a managed policy only", "escalation": "who is told when an agent is paused",
 	"command": "a program and its arguments; the alert is its standard input", "webhook": "an https URL that gets the alert as JSON",
 	"profile": "which tables of risk: terminal is for a person at a terminal", "sensitive_paths": "what reading a sensitive path is: ask makes it tier 2",
+	"protect":        "further files and directories that are protected as .git is: names, names with / between them, ~/x or /x",
 	"risk_overrides": "the risk of single actions, in place of the tables'", "pattern": "a command, as in Bash(...)", "path": "what is read or written, as in Edit(...)", "overrideTable.risk": "what the actions are", "reason": "why, for people",
 	"rules": "granular rules, in order", "programs": "what programs of yours do",
 	"tools": "names of tools", "paths": "path globs, as in Read(...)", "commands": "names of programs",

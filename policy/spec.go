@@ -16,6 +16,7 @@
 //	catastrophic = "on"       # off: rm -rf / is a command like any other
 //	whitelist = "ci/allowed-commands.json" # binds commands too; beside this file
 //	whitelist_bypass = "on"   # off: no run lifts a whitelist; a managed policy only
+//	protect = ["Makefile", "deploy/prod", "~/notes"] # held, unless a rule names them
 //
 //	[escalation]              # who is told when an agent is paused
 //	command = ["notify-send", "an agent is paused"] # the alert is its input
@@ -67,7 +68,10 @@ type Spec struct {
 	Allow, Ask, Deny, SessionAllow, SessionDeny []Item
 	// Approved are rules that a person said "always" to: session allows from
 	// the start.
-	Approved                     []Item
+	Approved []Item
+	// Protect are paths that are protected as .git is: see
+	// permission.ParseProtected for their form.
+	Protect                      []Item
 	Unlisted, Risk, Catastrophic string
 	Rules                        []RuleSpec
 	Programs                     []ProgramSpec // by name
@@ -160,6 +164,7 @@ func (s *Spec) Add(other *Spec) {
 	s.SessionAllow = append(s.SessionAllow, other.SessionAllow...)
 	s.SessionDeny = append(s.SessionDeny, other.SessionDeny...)
 	s.Approved = append(s.Approved, other.Approved...)
+	s.Protect = append(s.Protect, other.Protect...)
 	s.Rules = append(s.Rules, other.Rules...)
 	s.Programs = withPrograms(s.Programs, other.Programs)
 	s.Whitelists = append(s.Whitelists, other.Whitelists...)
@@ -210,6 +215,7 @@ type table struct {
 	Ask          []string    `toml:"ask" json:"ask"`
 	Deny         []string    `toml:"deny" json:"deny"`
 	Approved     []string    `toml:"approved" json:"-"`
+	Protect      []string    `toml:"protect" json:"protect"`
 	Unlisted     string      `toml:"unlisted" json:"unlisted"`
 	Risk         string      `toml:"risk" json:"risk"`
 	Catastrophic string      `toml:"catastrophic" json:"catastrophic"`
@@ -262,8 +268,8 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 	s := &Spec{
 		Mode: t.Mode, Unlisted: t.Unlisted, Risk: t.Risk, Catastrophic: t.Catastrophic, WhitelistBypass: t.WhitelistBypass,
 		Allow: items(t.Allow, "allow", place), Ask: items(t.Ask, "ask", place), Deny: items(t.Deny, "deny", place),
-		Approved: items(t.Approved, "approved", place),
-		Profile:  t.Profile, SensitivePaths: t.SensitivePaths,
+		Approved: items(t.Approved, "approved", place), Protect: items(t.Protect, "protect", place),
+		Profile: t.Profile, SensitivePaths: t.SensitivePaths,
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
 		s.Programs = append(s.Programs, program(name, t.Programs[name], place))

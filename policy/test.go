@@ -235,7 +235,7 @@ type single struct {
 func (s *Spec) singles() []single {
 	var all []single
 	settings := func() *Spec {
-		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, RiskOverrides: s.RiskOverrides}
+		return &Spec{Mode: s.Mode, Unlisted: s.Unlisted, Risk: s.Risk, Catastrophic: s.Catastrophic, Profile: s.Profile, SensitivePaths: s.SensitivePaths, RiskOverrides: s.RiskOverrides, Protect: s.Protect}
 	}
 	for _, item := range s.Allow {
 		all = append(all, single{item, settings()})

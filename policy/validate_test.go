@@ -27,6 +27,9 @@ func TestValidate(t *testing.T) {
 			p:3:12: error: unlisted is "maybe", want ask, deny or risk
 			p:2:8: error: risk is "", want on or off
 			p:1:8: error: unknown permission mode "x" (one of default, acceptEdits, plan, dontAsk, bypassPermissions)`},
+		{"protect", "protect = ['a', '*.x', './y']", `
+			p:1:18: error: protect "*.x": it is no pattern: write the name of a directory for all that lies below it, or one entry for each file
+			p:1:25: error: protect "./y": "." and ".." are no names: write the name alone, which is meant at any depth, or the absolute path`},
 		{"granular rules", "[[rules]]\ntools = ['Bash']\naction = 'no'\n[[rules]]\ntools = ['Bash']\naction = 'deny'\npatterns = ['(']\n" +
 			"[[rules]]\ntools = ['Bash']\naction = 'deny'\ncommands = ['rm']\nmatch = ['ls']", `
 			p:1:1: error: action is "no", want allow, ask or deny

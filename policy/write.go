@@ -178,6 +178,7 @@ func (s *Spec) unplaced() *Spec {
 		list := c.listed(key)
 		*list = unplacedItems(*list)
 	}
+	c.Protect = unplacedItems(c.Protect)
 	c.Rules = nil
 	for _, r := range s.Rules {
 		r.Source, r.Match, r.NotMatch = patterns.Source{}, unplacedItems(r.Match), unplacedItems(r.NotMatch)

@@ -172,7 +172,7 @@ func explainDecision(out io.Writer, d permission.Decision) {
 	for _, part := range d.Unapproved() {
 		rule := part.Exact
 		if rule == "" {
-			rule = "no rule: it can be approved once only"
+			rule = "nothing can be kept: it is approved once only"
 		}
 		fmt.Fprintf(out, "to cover %s: %s\n", visible.Line(part.Action), visible.Line(rule))
 	}

@@ -94,6 +94,9 @@ func (a *app) runAgent(ctx context.Context, f *runFlags) (err error) {
 		options.Log = log
 		c.policy.Guarded = append(c.policy.Guarded, absolute(f.log))
 	}
+	for _, file := range f.mcpFiles() {
+		c.policy.Protect = append(c.policy.Protect, permission.ProtectedFile(file))
+	}
 	d := c.desk()
 	d.keep = f.keeper(c)
 	g, err := c.guard(f.guard, record, events.warn)
@@ -170,7 +173,7 @@ func (f *runFlags) options(stdin io.Reader) (*claude.Options, error) {
 // handed checks the files and directories that are handed to the agent CLI.
 func (f *runFlags) handed() error {
 	for _, config := range f.mcp {
-		if strings.HasPrefix(strings.TrimSpace(config), "{") {
+		if isText(config) {
 			if !json.Valid([]byte(config)) {
 				return usage("--mcp-config %s: it is no JSON: write '{\"mcpServers\":{…}}', or name a file", quoted(config))
 			}
@@ -186,6 +189,21 @@ func (f *runFlags) handed() error {
 		}
 	}
 	return nil
+}
+
+// isText reports whether a value of --mcp-config is the configuration itself.
+func isText(config string) bool { return strings.HasPrefix(strings.TrimSpace(config), "{") }
+
+// mcpFiles are the files with MCP servers: who changes one has the agent CLI
+// start another program the next time.
+func (f *runFlags) mcpFiles() []string {
+	var files []string
+	for _, config := range f.mcp {
+		if !isText(config) {
+			files = append(files, absolute(config))
+		}
+	}
+	return files
 }
 
 // task is the prompt.

@@ -360,14 +360,14 @@ var writers = []string{"mkdir", "touch", "rm", "rmdir", "cp", "mv", "ln", "insta
 
 // mayChange reports whether a changed path has its cover.
 func (j *judge) mayChange(c effectbox.Change) bool {
-	if j.free || j.byRule(c.Path) || j.temporary(c) {
+	if j.free || !protected(c.Path) && j.byRule(c.Path) || j.temporary(c) {
 		return true
 	}
 	if j.rules.mode == "acceptEdits" && inside(c.Path, work) && !protected(c.Path) {
 		return true
 	}
 	for i, s := range j.got.Started {
-		if j.exactly(i) || slices.Contains(writers, standard(s.Argv[0])) && inside(c.Path, work) && j.operand(s, c.Path) || j.repository(s, c) {
+		if j.exactly(i) || slices.Contains(writers, standard(s.Argv[0])) && inside(c.Path, work) && !protected(c.Path) && j.operand(s, c.Path) || j.repository(s, c) {
 			return true
 		}
 	}
@@ -383,9 +383,10 @@ func (j *judge) temporary(c effectbox.Change) bool {
 
 func inside(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
-// protected paths take a rule of their own in every mode.
+// protected paths take a rule that names them, which no rule of the generator
+// does but one for exactly the command.
 func protected(name string) bool {
-	return inside(name, work+"/.git/hooks") || name == work+"/.git/config"
+	return inside(name, work+"/.git/hooks") || name == work+"/.git/config" || name == home+"/.bashrc"
 }
 
 // byRule reports whether an edit rule covers a path.

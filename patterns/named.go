@@ -1,0 +1,123 @@
+package patterns
+
+import "strings"
+
+// Named is the end of a path, from one of its names on, that a rule has to
+// spell: the first Least names stand in its pattern as they are, one behind the
+// other, and what the pattern says behind them is this path as well. A wildcard
+// spells nothing. Last: nothing stands behind them.
+type Named struct {
+	Names []string
+	Least int
+	Last  bool
+}
+
+// spells reports whether the rule's pattern spells each of the paths.
+func (r *Rule) spells(paths []Named) bool {
+	for i := range paths {
+		if !r.spellsOne(&paths[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Rule) spellsOne(n *Named) bool {
+	switch {
+	case r.bare:
+		return false
+	case r.family == ofLines:
+		return r.command.spells(n)
+	case !r.family.path() || len(r.paths) == 0:
+		return false
+	}
+	for i := range r.paths { // with braces, each of the patterns
+		if !r.paths[i].spells(n) {
+			return false
+		}
+	}
+	return true
+}
+
+func (pr *pathRule) spells(n *Named) bool {
+	for at := range pr.segs {
+		k := 0
+		for k < n.Least && at+k < len(pr.segs) && pr.segs[at+k].is(n.Names[k]) {
+			k++
+		}
+		if k == n.Least && (!n.Last || at+k == len(pr.segs)) {
+			return true
+		}
+	}
+	return false
+}
+
+// is reports whether a name of a pattern is literally this one, letter case
+// aside.
+func (s *name) is(text string) bool {
+	return !s.many && !s.wild && strings.EqualFold(s.literal, text)
+}
+
+func (c *commandRule) spells(n *Named) bool {
+	texts := append(c.words[:len(c.words):len(c.words)], c.lines...)
+	for _, words := range c.exact {
+		texts = append(texts, words...)
+	}
+	for _, text := range texts {
+		for at := range len(text) {
+			if (at == 0 || strings.IndexByte(beforePath, text[at-1]) >= 0) && n.spelledBy(text[at:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// beforePath and behindPath are the bytes between which a path may stand in the
+// text of a rule for commands.
+const (
+	beforePath = "/=: \t\n'\"<>|&;()"
+	behindPath = " \t\n'\"<>|&;():"
+)
+
+// spelledBy reports whether a text begins with the names.
+func (n *Named) spelledBy(text string) bool {
+	for k := 0; ; k++ {
+		end := 0
+		for end < len(text) && text[end] != '/' && text[end] != wild && strings.IndexByte(behindPath, text[end]) < 0 {
+			end++
+		}
+		name, rest := text[:end], text[end:]
+		switch {
+		case name == "" || strings.HasPrefix(rest, wildcard):
+			return k >= n.Least && (name == "" || k < len(n.Names) && hasPrefixFold(n.Names[k], name))
+		case k >= len(n.Names) || !strings.EqualFold(name, n.Names[k]):
+			return false
+		case !strings.HasPrefix(rest, "/"):
+			return k+1 >= n.Least
+		}
+		text = rest[1:]
+	}
+}
+
+func hasPrefixFold(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// Spells reports whether a granular rule is about a path by a pattern that
+// spells it.
+func (g *Granular) Spells(sub *Subject, paths []Named) bool {
+	best := No
+	for _, t := range g.tools {
+		best = max(best, g.tool(t, sub))
+	}
+	if best != Yes || sub.Path == nil {
+		return false
+	}
+	for _, r := range g.paths {
+		if r.spells(paths) && r.matchPath(sub.Path, sub.Recursive) == Yes {
+			return true
+		}
+	}
+	return false
+}

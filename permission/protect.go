@@ -1,0 +1,247 @@
+package permission
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// Protected is a path that a policy protects as the table's are.
+type Protected struct {
+	names names  // at any depth, as those of the table
+	path  string // or one path, absolute
+}
+
+// ProtectedFile protects one file or directory by its absolute path.
+func ProtectedFile(name string) Protected { return Protected{path: path.Clean(name)} }
+
+// ParseProtected reads an entry of protect: names with slashes between them,
+// which are meant at any depth, or a path that begins with / or ~/. The error
+// says what to write instead.
+func ParseProtected(text string, place patterns.Place) (Protected, error) {
+	cut := strings.Split(strings.Trim(text, "/"), "/")
+	home := cut[0] == "~"
+	switch {
+	case strings.Trim(text, "/ \t") == "" || text == "~" || text == "~/":
+		return Protected{}, errors.New("it names nothing: write a file (Makefile), a directory (deploy/prod), ~/x or /x")
+	case strings.ContainsAny(text, "*?[]{}\\"):
+		return Protected{}, errors.New("it is no pattern: write the name of a directory for all that lies below it, or one entry for each file")
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return Protected{}, errors.New("it holds a control character: remove it")
+	case strings.HasPrefix(cut[0], "~") && !home:
+		return Protected{}, errors.New("the home directory of another user is not known: write its path")
+	case slices.ContainsFunc(cut, func(name string) bool { return name == "" || name == "." || name == ".." }):
+		return Protected{}, errors.New(`"." and ".." are no names: write the name alone, which is meant at any depth, or the absolute path`)
+	case strings.HasPrefix(text, "/"):
+		return ProtectedFile("/" + strings.Join(cut, "/")), nil
+	case home && place.Home != "":
+		return ProtectedFile(place.Home + "/" + strings.Join(cut[1:], "/")), nil
+	case home:
+		cut = cut[1:]
+	}
+	for i := range cut {
+		cut[i] = lower(cut[i])
+	}
+	return Protected{names: names{cut[0]: {cut}}}, nil
+}
+
+// policyProtects reports whether a write to a path may change what the policy
+// protects.
+func (e *evaluation) policyProtects(form shell.Word, tree bool) bool {
+	for i := range e.policy.Protect {
+		if p := &e.policy.Protect[i]; p.names != nil && named(form, p.names, true) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(e.protectedFiles(), func(name string) bool { return reaches(form, name, tree) })
+}
+
+// protectedFiles are the absolute paths that the policy protects, and those that
+// links lead to there.
+func (e *evaluation) protectedFiles() []string {
+	if e.files != nil {
+		return e.files
+	}
+	e.files = []string{}
+	for i := range e.policy.Protect {
+		name := e.policy.Protect[i].path
+		if name == "" {
+			continue
+		}
+		e.files = append(e.files, name)
+		if real, ok := e.resolve(name); ok && !same(real, name) {
+			e.files = append(e.files, real)
+		}
+	}
+	return e.files
+}
+
+// held reports whether a write to a protected path is a person's to let
+// through: unless a rule that allows it spells what is protected.
+func (e *evaluation) held(i int) bool {
+	wanted := e.wanted(&e.acts[i])
+	return len(wanted) > 0 && !e.spelt(i, wanted)
+}
+
+// wanted is what a rule has to spell to let a write through: what the path, by
+// each of its forms, has of protected names. What is protected for a mode, but
+// by a name that stands in no word (what goes through a whole directory, what
+// lies in a directory that is not known), is nothing that a rule could spell.
+func (e *evaluation) wanted(a *act) []patterns.Named {
+	if !a.protected || a.does.Harmless {
+		return nil
+	}
+	var wanted []patterns.Named
+	for _, form := range a.forms {
+		wanted = e.wantedBy(wanted, a, form)
+	}
+	return wanted
+}
+
+// wantedBy appends what one form of a path has of protected names.
+func (e *evaluation) wantedBy(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
+	wanted = e.wantedAt(wanted, a, form)
+	for _, name := range systemPaths {
+		wanted = e.wantedFile(wanted, a, form, name)
+	}
+	for _, name := range e.protectedFiles() {
+		wanted = e.wantedFile(wanted, a, form, name)
+	}
+	return wanted
+}
+
+// wantedAt appends the names of tables that a path has, and the file HEAD. What
+// git takes for a revision is none (git checkout HEAD).
+func (e *evaluation) wantedAt(wanted []patterns.Named, a *act, form shell.Word) []patterns.Named {
+	segments := split(form, nil)
+	for at := worktree(segments); at < len(segments); at++ {
+		note := func(want []string, n int) {
+			if e.spoken(a, segments, at, want, n) {
+				wanted = append(wanted, spelling(segments[at:], want, n))
+			}
+		}
+		protectedNames().each(segments[at:], note)
+		for i := range e.policy.Protect {
+			e.policy.Protect[i].names.each(segments[at:], note)
+		}
+	}
+	if makesRepository(form, e.policy.Place.Fold) && a.does.Need != shell.NeedNone {
+		wanted = append(wanted, patterns.Named{Names: []string{headFile}, Least: 1})
+	}
+	return wanted
+}
+
+// spelling is what a rule has to spell for a name of which n segments stand in a
+// path: they, and what follows as far as it is known.
+func spelling(segments []shell.Word, want []string, n int) patterns.Named {
+	tail := slices.Clone(want[:n])
+	for _, s := range segments[n:] {
+		if len(s.Holes) > 0 {
+			break
+		}
+		tail = append(tail, s.Text)
+	}
+	return patterns.Named{Names: tail, Least: n, Last: n < len(want)}
+}
+
+// spoken reports whether a path says the name of a table of which n segments
+// stand in it from one on: each at least by its beginning. A directory on the
+// way to a protected one counts if it may be put there with all that it holds.
+func (e *evaluation) spoken(a *act, segments []shell.Word, at int, want []string, n int) bool {
+	if n < len(want) && (at+n < len(segments) || e.makesFolder(a) || want[0][0] != '.') {
+		return false
+	}
+	return !slices.ContainsFunc(segments[at:at+n], func(s shell.Word) bool { return len(s.Holes) > 0 && s.Holes[0].At == 0 })
+}
+
+// wantedFile appends a protected file that a write to a path may change, but
+// not for what goes through the whole workspace or home.
+func (e *evaluation) wantedFile(wanted []patterns.Named, a *act, form shell.Word, name string) []patterns.Named {
+	place := e.policy.Place
+	tree := a.wholeTree() && !holds(form, place.Workspace) && !holds(form, place.Home)
+	if !reaches(form, name, tree) {
+		return wanted
+	}
+	tail := []string{path.Base(name)}
+	if len(form.Holes) == 0 && under(form.Text, name) {
+		tail = append(tail, strings.Split(form.Text[len(name)+1:], "/")...)
+	}
+	return append(wanted, patterns.Named{Names: tail, Least: 1})
+}
+
+// worktrees are the names that lead to the copies of the workspace that the agent
+// CLI makes for its subagents: what lies in one is as free as in the workspace
+// itself.
+var worktrees = []string{".claude", "worktrees"}
+
+// worktree returns where a path goes on in a copy of the workspace, 0 if it is in
+// none.
+func worktree(segments []shell.Word) int {
+	for at := range segments {
+		if n := at + len(worktrees); n < len(segments) && fitting(segments[at:], worktrees) == len(worktrees) && len(segments[n].Holes) == 0 {
+			return n + 1 + worktree(segments[n+1:])
+		}
+	}
+	return 0
+}
+
+// makesFolder reports whether a write makes an empty directory.
+func (e *evaluation) makesFolder(a *act) bool {
+	if a.parent < 0 {
+		return false
+	}
+	program := e.acts[a.parent].does.Program
+	return program != nil && program.Name == "mkdir"
+}
+
+// spelt reports whether a rule that allows a write, whatever its layer, spells
+// what is protected. Where the path stands in no word, a rule for exactly the
+// command does.
+func (e *evaluation) spelt(i int, wanted []patterns.Named) bool {
+	return e.speltBy(e.said.allow, i, wanted) || e.speltBy(e.policy.Allow, i, wanted) ||
+		slices.ContainsFunc(e.policy.Rules, func(g *patterns.Granular) bool {
+			return g.Action() == patterns.Allow && g.Spells(&e.acts[i].sub, wanted)
+		})
+}
+
+func (e *evaluation) speltBy(set *patterns.Set, i int, wanted []patterns.Named) bool {
+	a := &e.acts[i]
+	return e.coverWith(set, i, patterns.Query{Named: wanted}) != nil ||
+		a.does.Own && a.parent >= 0 && yes(set, &e.acts[a.parent].sub, patterns.Query{Specific: true, Reach: exactOnly}) != nil
+}
+
+// lifting is a rule that would let a held write through, "" if there is none
+// that could be named: where a link leads there, or the path is not known.
+func (e *evaluation) lifting(i int, wanted []patterns.Named) string {
+	a, place := &e.acts[i], e.policy.Place
+	var texts []string
+	if a.parent >= 0 && !a.does.Redirect {
+		texts = append(texts, patterns.ExactRule(&e.acts[a.parent].sub))
+	}
+	text := patterns.ExactRule(&a.sub)
+	if inside, ok := strings.CutPrefix(text, "Edit(/"+place.Workspace+"/"); ok && place.Workspace != "" {
+		text = "Edit(./" + inside
+	}
+	for _, text := range append(texts, text) {
+		rule, _, err := patterns.Parse(text, patterns.Allow, patterns.Source{})
+		if err == nil && e.speltBy(patterns.NewSet(place, rule), i, wanted) {
+			return text
+		}
+	}
+	return ""
+}
+
+// shown is the protected file that a write changes, as seen from the workspace:
+// behind a link, what it leads to.
+func (e *evaluation) shown(a *act) string {
+	for _, form := range a.forms {
+		if len(e.wantedBy(nil, a, form)) > 0 {
+			return strings.TrimPrefix(form.Filled("…"), e.policy.Place.Workspace+"/")
+		}
+	}
+	return "a protected file"
+}

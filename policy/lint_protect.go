@@ -1,0 +1,59 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/modes"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
+)
+
+// protects looks for allow rules that name a protected file, and for entries of
+// protect that the table has already.
+func protects(l *linter) {
+	l.each(patterns.Allow, func(r *linted) {
+		if file := l.lifts(r); file != "" {
+			l.find(LevelWarning, r, strings.TrimPrefix(file, lintPlace.Workspace+"/")+" can make other commands do something else, and is changed without a question", "leave the rule out, and a person is asked each time")
+		}
+	})
+	for _, item := range l.spec.Protect {
+		if l.held("Write", item.Text) {
+			l.findings = append(l.findings, Finding{
+				Check: l.check, Level: LevelNote, Source: item.Source, Rule: "protect " + quote(item.Text),
+				Why: "it is protected already", Fix: "leave it out",
+			})
+		}
+	}
+}
+
+// lifts returns a protected file that may be changed for the sake of a rule, ""
+// if there is none among the paths that its pattern begins with.
+func (l *linter) lifts(r *linted) string {
+	switch tool := r.rule.Tool(); tool {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		for _, root := range r.set.Rules()[0].Roots() {
+			for _, file := range []string{root, root + "/x"} {
+				if l.held(tool, file) && l.allowsUse(r, tool, inputFields[tool], file) {
+					return file
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// held reports whether a write is a held ask under the bare rule for its tool.
+func (l *linter) held(tool, file string) bool {
+	bare, _, err := patterns.Parse(tool, patterns.Allow, patterns.Source{})
+	if err != nil {
+		return false
+	}
+	name, input, err := textUse(tool, file)
+	if err != nil {
+		return false
+	}
+	p := &permission.Policy{Mode: modes.Default, Allow: patterns.NewSet(lintPlace, bare), RiskOff: true, Place: lintPlace}
+	use := permission.ToolUse{Tool: name, Input: input, Dir: lintPlace.Workspace}
+	return permission.Evaluate(p, nil, &use, workspace.Fake{Dir: lintPlace.Workspace}, nil).Held
+}

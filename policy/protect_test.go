@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/permission"
+)
+
+// TestProtect: what a policy protects is held, until a rule names it.
+func TestProtect(t *testing.T) {
+	for text, want := range map[string]string{
+		`allow = ["Edit", "Bash"]`:                                                          "allow",
+		"allow = [\"Edit\", \"Bash\"]\nprotect = [\"Makefile\"]":                            "ask",
+		"allow = [\"Edit(*)\", \"Bash\"]\nprotect = [\"Makefile\"]":                         "ask",
+		"mode = \"bypassPermissions\"\nprotect = [\"Makefile\"]":                            "ask",
+		"mode = \"acceptEdits\"\nprotect = [\"Makefile\"]":                                  "ask",
+		"approved = [\"Edit\", \"Bash\"]\nprotect = [\"Makefile\"]":                         "ask",
+		"allow = [\"Edit\", \"Edit(Makefile)\", \"Bash\"]\nprotect = [\"Makefile\"]":        "allow",
+		"approved = [\"Edit(Makefile)\"]\nallow = [\"Bash\"]\nprotect = [\"Makefile\"]":     "allow",
+		"mode = \"dontAsk\"\nallow = [\"Edit\", \"Bash\"]\nprotect = [\"Makefile\"]":        "deny",
+		"allow = [\"Edit\", \"Edit(Makefile)\", \"Bash\"]\nprotect = [\"~/proj\"]":          "ask",
+		"allow = [\"Edit\", \"Bash\"]\nprotect = [\"/home/dev/proj/Makefile\"]":             "ask",
+		"allow = [\"Edit\", \"Bash\"]\nprotect = [\"proj/Makefile\"]":                       "ask",
+		"allow = [\"Edit\", \"Bash\"]\nprotect = [\"x/Makefile\", \"make\", \"/Makefile\"]": "allow",
+	} {
+		spec := sourceOf(t, User, true, text).Spec
+		for _, use := range []string{"Edit(Makefile)", "Bash(echo x > Makefile)"} {
+			if d := decided(t, spec, use); d.Behavior.String() != want {
+				t.Errorf("%s under %q: %s (%s)", use, text, d.Behavior, d.Reason)
+			}
+		}
+	}
+}
+
+// TestProtectIsSaidWhere: an entry that cannot be meant keeps the policy from
+// loading, with its place.
+func TestProtectIsSaidWhere(t *testing.T) {
+	spec, err := Parse([]byte("protect = [\n  \"Makefile\",\n  \"src/**\", \"\",\n]\n"), "p.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err = spec.Compile(mergePlace)
+	want := `p.toml:3:4: protect "src/**": it is no pattern: write the name of a directory for all that lies below it, or one entry for each file
+p.toml:3:14: protect "": it names nothing: write a file (Makefile), a directory (deploy/prod), ~/x or /x`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	if p, _, _, _ := spec.Compile(mergePlace); p.Mode.Valid() {
+		t.Error("the policy allows something")
+	}
+}
+
+// TestProtectAddsUp: each source adds, also one that nobody trusts, and what it
+// says is shown and stands in the digest.
+func TestProtectAddsUp(t *testing.T) {
+	user := sourceOf(t, User, true, "allow = [\"Edit\", \"Edit(a)\", \"Edit(b)\"]\nprotect = [\"a\"]")
+	project := sourceOf(t, Project, false, "allow = [\"Edit\", \"Edit(c)\"]\napproved = [\"Edit(c)\"]\nprotect = [\"b\", \"c\"]")
+	spec, ignored := Merge([]Source{user, project})
+	for use, want := range map[string]string{"Edit(a)": "allow", "Edit(b)": "allow", "Edit(c)": "ask", "Edit(d)": "allow"} {
+		if d := decided(t, spec, use); d.Behavior.String() != want {
+			t.Errorf("%s: %s (%s)", use, d.Behavior, d.Reason)
+		}
+	}
+	for _, i := range ignored {
+		if strings.Contains(i.What, "protect") {
+			t.Error(i)
+		}
+	}
+	var shown []string
+	for _, s := range spec.Show() {
+		if s.Key == "protect" {
+			shown = append(shown, s.Text+" "+s.Place)
+		}
+	}
+	if got := strings.Join(shown, ", "); got != "a user.toml:2:13, b project.toml:3:13, c project.toml:3:18" {
+		t.Error(got)
+	}
+	seen := map[string]string{}
+	for _, text := range []string{"", `protect = ["a"]`, `protect = ["a", "b"]`, `protect = ["ab"]`, `allow = ["a"]`} {
+		s, err := Parse([]byte(text), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, twice := seen[s.Digest()]; twice {
+			t.Errorf("%q and %q have one digest", text, other)
+		}
+		seen[s.Digest()] = text
+	}
+}
+
+// TestExamplesOfProtected: a granular rule about a protected path may have it
+// for an example, although the guard asks first.
+func TestExamplesOfProtected(t *testing.T) {
+	rule := func(action, examples string) string {
+		return "[[rules]]\ntools = [\"Edit\"]\npaths = [\".github/**\"]\naction = \"" + action + "\"\n" + examples
+	}
+	for text, want := range map[string]string{
+		rule("ask", `match = ["Edit(.github/workflows/ci.yml)"]`):     "",
+		rule("deny", `match = ["Edit(.github/workflows/ci.yml)"]`):    "",
+		rule("ask", `not_match = ["Edit(.gitlab-ci.yml)"]`):           "",
+		rule("ask", `match = ["Edit(.gitlab-ci.yml)"]`):               "the rule does not ask",
+		rule("ask", `not_match = ["Edit(.github/workflows/ci.yml)"]`): "the rule answers",
+		rule("allow", `match = ["Edit(.github/workflows/ci.yml)"]`):   "the rule does not allow",
+		rule("allow", `match = ["Edit(.github/x)"]`):                  "",
+	} {
+		spec, err := Parse([]byte(text), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = spec.Compile(mergePlace)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestTrustOfProtect: a policy that only protects says something, so it has to be
+// trusted like any other; it counts in full before.
+func TestTrustOfProtect(t *testing.T) {
+	src := sourceOf(t, Project, false, `protect = ["a"]`)
+	if src.Spec.Digest() == new(Spec).Digest() {
+		t.Error("it says nothing")
+	}
+	spec, _ := Merge([]Source{sourceOf(t, Flags, true, `allow = ["Edit"]`), src})
+	if d := decided(t, spec, "Edit(a)"); d.Behavior != permission.Ask || !d.Held {
+		t.Errorf("%s (%s)", d.Behavior, d.Reason)
+	}
+}
