@@ -178,7 +178,12 @@ func (s *Spec) unplaced() *Spec {
 		list := c.listed(key)
 		*list = unplacedItems(*list)
 	}
-	c.Protect = unplacedItems(c.Protect)
+	c.Protect, c.Whitelists, c.Escalation.Source = unplacedItems(c.Protect), unplacedItems(c.Whitelists), patterns.Source{}
+	c.RiskOverrides = nil
+	for _, o := range s.RiskOverrides {
+		o.Source, o.places = patterns.Source{}, nil
+		c.RiskOverrides = append(c.RiskOverrides, o)
+	}
 	c.Rules = nil
 	for _, r := range s.Rules {
 		r.Source, r.Match, r.NotMatch = patterns.Source{}, unplacedItems(r.Match), unplacedItems(r.NotMatch)

@@ -54,6 +54,7 @@ func TestAddRuleForms(t *testing.T) {
 		{"a mark and a table", "\ufeff|allow = [\n  \"Bash(x)\",\n]\n\n|[[rules]]\ntools=['Bash']\naction='deny'"},
 		{"a list after it", "allow = ['Read'|, \"Bash(x)\"|]\ndeny = ['Edit']\n"},
 		{"protect after it", "allow = [\n  'Read',\n|  \"Bash(x)\",\n|]\nprotect = ['Makefile']\n"},
+		{"overrides after it", "allow = [\n  'Read',\n|  \"Bash(x)\",\n|]\nwhitelist = 'w.json'\n[[risk_overrides]]\npattern = 'x'\nrisk = 'high'\n[escalation]\ncommand = ['x']\n"},
 		{"a quoted key", "\"allow\" = ['Read'|, \"Bash(x)\"|]"},
 		{"block strings", "allow = ['''Read'''|, \"Bash(x)\"|]\nmode = \"\"\"plan\"\"\""},
 	}
