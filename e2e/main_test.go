@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 )
 
@@ -37,5 +39,16 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(buildDir)
 	defer func() { end(descendants()) }()
+	heedSignals()
 	return m.Run()
+}
+
+// heedSignals has the wrapper heed the signals that end it, also where the tests
+// were started with some of them ignored, as by nohup.
+func heedSignals() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,7 +39,19 @@ func (h atNoHome) Run() int {
 			panic(err)
 		}
 	}
+	heedSignals()
 	return h.m.Run()
+}
+
+// heedSignals has the programs that the tests start heed the signals that end
+// them, also where the tests were started with some of them ignored, as by nohup:
+// to be told of a signal ends that, and what is started has the default again.
+func heedSignals() {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // One story a file, with what the program really prints; go test -update
