@@ -177,10 +177,7 @@ func layGit(b *box) {
 		os.Chmod(b.Dir+"/bin/"+name, 0o700)
 		return b.Dir + "/bin/" + name
 	}
-	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction"} {
-		b.write("git-hooks/"+hook, "#!/bin/sh\n"+b.runs("git-hook")+"\n")
-		os.Chmod(b.Dir+"/git-hooks/"+hook, 0o700)
-	}
+	layHooks(b)
 	for key, value := range map[string]string{
 		"core.fsmonitor": program("fsmonitor"), "core.pager": program("pager"), "core.sshCommand": program("ssh"), "core.askPass": program("askpass"),
 		"core.hooksPath": b.Dir + "/git-hooks", "diff.external": program("diff"), "diff.f.textconv": program("textconv"), "filter.f.clean": program("clean"),
@@ -190,6 +187,14 @@ func layGit(b *box) {
 		b.run("git", "config", key, value)
 	}
 	b.write("repo/.gitattributes", "*.txt filter=f diff=f\n")
+}
+
+// layHooks lays hooks for git to find once core.hooksPath says where.
+func layHooks(b *box) {
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction"} {
+		b.write("git-hooks/"+hook, "#!/bin/sh\n"+b.runs("git-hook")+"\n")
+		os.Chmod(b.Dir+"/git-hooks/"+hook, 0o700)
+	}
 }
 
 // layStartUp lays what the user's own shell runs when it starts.

@@ -100,6 +100,7 @@ var signals = []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL
 func killOnce(t *testing.T, r release, random *rand.Rand) (ran, all int, took time.Duration) {
 	t.Helper()
 	b := newBox(t)
+	layHostile(b)
 	s, rows := killScript()
 	m := startModel(t, s)
 	var out bytes.Buffer
@@ -139,6 +140,7 @@ func TestLostOutput(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r release) {
 		for _, how := range []string{"full", "closed"} {
 			b := newBox(t)
+			layHostile(b)
 			s, rows := killScript()
 			m := startModel(t, s)
 			cmd := wrapped{release: r, Policy: []string{"--allow", "Bash,mcp__marks__*"}}.command(t, b, m, startWeb(t, b))
@@ -196,6 +198,9 @@ func onlyDecided(t *testing.T, b *box, m *model, rows []row) int {
 		if !allowed[row.id()] {
 			t.Errorf("%s ran, and was not decided when the wrapper was killed", row.Name)
 		}
+	}
+	for _, name := range through(b, m) {
+		t.Errorf("%s came through", name)
 	}
 	return ran
 }
