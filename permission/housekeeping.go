@@ -14,7 +14,7 @@ type harmless func(value any) bool
 // fields that it may be given then. The list is closed, and so are the fields:
 // a use with another one, or with a value that is not harmless, may run, fetch
 // or write something and needs a rule as that of any tool does. They are those
-// of the agent CLI's own schemas, 2.1.197 to 2.1.329.
+// of the agent CLI's own schemas, 2.1.197 to 2.1.330.
 var housekeeping = map[string]map[string]harmless{
 	"TodoWrite":      {"todos": whatever},
 	"TaskCreate":     {"subject": whatever, "description": whatever, "activeForm": whatever, "metadata": whatever},

@@ -10,6 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/policy"
 	"github.com/agent-wrapper/agent-wrapper/whitelist"
+	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
 // managedDir is where the administrator of a machine keeps a policy. A test
@@ -64,6 +65,7 @@ func (p *policyFlags) merged(place patterns.Place, sources []policy.Source, warn
 	c.warnings = append(warnings, c.warnings...)
 	c.look = whitelist.Files{Dir: place.Workspace, Path: os.Getenv("PATH")}
 	c.policy.Guarded = append(c.policy.Guarded, p.files(place)...)
+	c.policy.Protect = append(c.policy.Protect, moved(place)...)
 	if !p.unbound {
 		for _, err := range c.bindWhitelists(p.usualWhitelist(place)) {
 			c.warnings = append(c.warnings, err.Error())
@@ -133,6 +135,38 @@ func (p *policyFlags) dirs(place patterns.Place) policy.Dirs {
 		d.Workspace = ""
 	}
 	return d
+}
+
+// settingsVariables say where programs find what they obey, if not under the
+// names of the table of protected files.
+var settingsVariables = []string{
+	"BASH_ENV", "CLAUDE_CONFIG_DIR", "DOCKER_CONFIG", "GIT_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GNUPGHOME",
+	"INPUTRC", "KUBECONFIG", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG", "PIP_CONFIG_FILE", "PYTHONSTARTUP",
+}
+
+// moved are the protected files that lie under another name: where the
+// environment says so, and where git keeps the workspace's repository.
+func moved(place patterns.Place) []permission.Protected {
+	files := workspace.GitFiles(place.Workspace, named("GIT_DIR", "GIT_COMMON_DIR")...)
+	files = append(files, named(settingsVariables...)...)
+	var all []permission.Protected
+	for _, file := range files {
+		all = append(all, permission.ProtectedFile(file))
+	}
+	return all
+}
+
+// named are the paths that variables of the environment hold, absolute.
+func named(variables ...string) []string {
+	var paths []string
+	for _, name := range variables {
+		for _, path := range filepath.SplitList(os.Getenv(name)) {
+			if path != "" {
+				paths = append(paths, absolute(path))
+			}
+		}
+	}
+	return paths
 }
 
 func readTrust() (*policy.Trust, []string) {

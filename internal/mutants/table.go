@@ -996,6 +996,12 @@ func tellsWord`,
 		Test: "TestGitSettings",
 	},
 	{
+		Guard: "protected files under another name", File: "cmd/agent-wrapper/sources.go",
+		Old:  `c.policy.Protect = append(c.policy.Protect, moved(place)...)`,
+		New:  `_ = moved`,
+		Test: "TestScripts/protect",
+	},
+	{
 		Guard: "the files of --mcp-config are protected", File: "cmd/agent-wrapper/run.go",
 		Old:  `c.policy.Protect = append(c.policy.Protect, permission.ProtectedFile(file))`,
 		New:  `_ = file`,

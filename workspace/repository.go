@@ -1,0 +1,94 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitFiles are what git obeys in the directory that it keeps a repository in
+// (gitrepository-layout(5)).
+var gitFiles = []string{"config", "config.worktree", "hooks", "info", "commondir", "gitdir", "modules", "worktrees"}
+
+// maxGitFile is how much of a file .git is read: one path.
+const maxGitFile = 8 << 10
+
+// GitFiles returns the files and directories that git obeys in a workspace
+// although their paths do not say so: in the directories that a file .git leads
+// to (git init --separate-git-dir), in a bare repository, and in dirs, which the
+// environment names. What lies below a directory .git is left out.
+func GitFiles(workspace string, dirs ...string) []string {
+	for at := workspace; ; at = filepath.Dir(at) {
+		kept, isTop := gitDir(at)
+		dirs = append(dirs, kept...)
+		if isTop || at == filepath.Dir(at) {
+			break
+		}
+	}
+	var files []string
+	for _, dir := range dirs {
+		if slices.Contains(strings.Split(filepath.ToSlash(dir), "/"), ".git") {
+			continue
+		}
+		for _, name := range gitFiles {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	return files
+}
+
+// gitDir returns where the repository is kept whose top is a directory, or that
+// the directory is, and whether it is such a top.
+func gitDir(at string) (dirs []string, isTop bool) {
+	info, err := os.Stat(filepath.Join(at, ".git"))
+	switch {
+	case err == nil && info.IsDir():
+		return nil, true
+	case err == nil:
+		dir, ok := pathIn(filepath.Join(at, ".git"), "gitdir:")
+		if !ok {
+			return nil, true
+		}
+		dirs = append(dirs, dir)
+		if common, ok := pathIn(filepath.Join(dir, "commondir"), ""); ok {
+			dirs = append(dirs, common)
+		}
+		return dirs, true
+	case isBare(at):
+		return []string{at}, true
+	}
+	return nil, !errors.Is(err, fs.ErrNotExist)
+}
+
+// pathIn reads the path that a file holds behind a word; it is relative to the
+// file's directory.
+func pathIn(file, word string) (string, bool) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxGitFile))
+	text, found := strings.CutPrefix(string(data), word)
+	text = strings.Trim(text, " \r\n")
+	if err != nil || !found || text == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(filepath.Dir(file), text)
+	}
+	return filepath.Clean(text), true
+}
+
+// isBare reports whether git takes a directory for one that it keeps a
+// repository in.
+func isBare(dir string) bool {
+	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err != nil
+	})
+}
