@@ -121,15 +121,25 @@ func across(ladders [][]step, at int) steps {
 // narrowed leaves out what the other steps answer as well, and is nil if all of
 // them do not.
 func narrowed(r *permission.Request, all steps) steps {
-	if !r.Answers(all.rules()...) {
-		return nil
-	}
 	for i := len(all) - 1; i >= 0 && len(all) > 1; i-- {
-		if fewer := slices.Delete(slices.Clone(all), i, i+1); r.Answers(fewer.rules()...) {
+		if fewer := slices.Delete(slices.Clone(all), i, i+1); fewer.answer(r) {
 			all = fewer
 		}
 	}
+	if !r.Answers(all.rules()...) {
+		return nil
+	}
 	return all
+}
+
+// answer reports whether each part is answered by one of the steps.
+func (s steps) answer(r *permission.Request) bool {
+	left := r.Left(s[0].rule)
+	for _, one := range s[1:] {
+		more := r.Left(one.rule)
+		left = slices.DeleteFunc(left, func(i int) bool { return !slices.Contains(more, i) })
+	}
+	return len(left) == 0
 }
 
 // climb returns the steps for one part that may be kept.

@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
@@ -182,34 +183,36 @@ func TestLadderOfAnotherPolicy(t *testing.T) {
 	}
 }
 
-// fading is a file system that cannot be asked any more after some questions.
+// fading is a file system that cannot be asked any more after some questions
+// about Go files.
 type fading struct {
 	workspace.Fake
 	left *int
 }
 
 func (f fading) Resolve(name string) (string, bool) {
-	*f.left--
+	if strings.HasSuffix(name, ".go") {
+		*f.left--
+	}
 	return name, *f.left >= 0
 }
 
-// Rules that would not answer any more when the ladder is made are not offered.
+// A ladder is made of what the file system said when the tool use was read,
+// whatever it would say meanwhile.
 func TestLadderWhileTheWorldChanges(t *testing.T) {
-	seen := map[string]bool{}
-	for n := range 12 {
+	for n := range 4 {
+		left := n
 		v := evaluator(t, lists{ask: "Read"})
-		v.Env = fading{left: &n}
+		v.Env = fading{left: &left}
 		r := v.Request(using("Read: src/a.go"))
-		rungs, err := Ladder(&r)
-		if err != nil {
-			seen[err.Error()] = true
+		read := left
+		_, err := Ladder(&r)
+		if left != read {
+			t.Errorf("%d: the ladder asks the file system %d times", n, read-left)
 		}
-		if v.Env = (fading{left: new(int)}); len(rungs) > 2 {
-			t.Errorf("%v", rungs)
+		if known := read >= 0; known != (err == nil) {
+			t.Errorf("%d: %v", n, err)
 		}
-	}
-	if !seen["no rules that may be kept would answer"] {
-		t.Errorf("%v", seen)
 	}
 }
 
@@ -319,5 +322,44 @@ func BenchmarkLadder(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkAsk is what a question costs before a person sees it: the decision,
+// what may be kept and what may be denied.
+func BenchmarkAsk(b *testing.B) {
+	v := evaluator(b, lists{allow: "Read"})
+	use := using("Bash: npm install && npm test && git push")
+	for b.Loop() {
+		r := v.Request(use)
+		rungs, err := Ladder(&r)
+		if err != nil || len(rungs) == 0 || len(Denials(&r)) == 0 {
+			b.Fatal(rungs, err)
+		}
+	}
+}
+
+// reader counts how often each line is read: a ceiling is asked about each
+// reading.
+type reader map[string]int
+
+func (r reader) Forbid(line string, _ *shell.Facts) permission.Objection {
+	r[line]++
+	return permission.Objection{}
+}
+
+// What may be kept for a tool use, and what may be denied, is judged by the
+// reading that it was decided by.
+func TestAskIsReadOnce(t *testing.T) {
+	const line = "npm install && npm test && git push"
+	v := evaluator(t, lists{allow: "Read", deny: "Bash(curl:*)"})
+	read := reader{}
+	v.Ceiling = read
+	r := v.Request(using("Bash: " + line))
+	if rungs, err := Ladder(&r); err != nil || len(rungs) < 2 || len(Denials(&r)) < 3 {
+		t.Fatal(rungs, err)
+	}
+	if read[line] != 1 || len(read) != 1 {
+		t.Errorf("read: %v", read)
 	}
 }

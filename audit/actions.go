@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -69,20 +68,20 @@ const (
 	maxAction  = 500
 )
 
-// actions names what the shell's line of the input would do; more is how many
+// actions names what the command line that was decided would do; more is how many
 // actions are left out. Other tools have none but themselves.
-func (e *Entry) actions(use permission.ToolUse, input json.RawMessage, m *liner) (names []string, more int) {
-	var in struct {
-		Command string `json:"command"`
-	}
-	if use.Tool != "Bash" && use.Tool != "Monitor" || json.Unmarshal(input, &in) != nil || in.Command == "" {
+func (e *Entry) actions(r permission.Record, m *liner) (names []string, more int) {
+	facts := r.Facts
+	if facts == nil {
 		return nil, 0
 	}
-	line, _ := m.mask(in.Command) // counted with the input
-	if !m.sameLine {
-		line = in.Command // what is run, read or written is no secret
+	masked, n := m.mask(facts.Source) // counted with the input
+	if n > 0 && m.sameLine {          // else what is run, read or written is no secret
+		facts = shell.Analyze(masked, shell.Options{
+			Dir: r.Use.Dir, Home: r.Knowledge.Place.Home, Workspace: r.Knowledge.Place.Workspace,
+			Dialect: r.Use.Dialect, Catalog: r.Knowledge.Catalog,
+		})
 	}
-	facts := shell.Analyze(line, shell.Options{Dir: use.Dir, Dialect: use.Dialect})
 	for i := range facts.Actions {
 		if i == maxActions {
 			return names, len(facts.Actions) - i

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
 	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 func open(t *testing.T, path string) *Log {
@@ -39,6 +40,20 @@ func record(input, updated string) permission.Record {
 	}
 	r.Result.By = "rule"
 	r.Result.UpdatedInput = json.RawMessage(updated)
+	return asRead(r)
+}
+
+// asRead adds to a record what the evaluator reads in the command line that was
+// decided.
+func asRead(r permission.Record) permission.Record {
+	input := r.Use.Input
+	if r.Edited != nil {
+		input = r.Edited
+	}
+	var in struct{ Command string }
+	if json.Unmarshal(input, &in) == nil && in.Command != "" {
+		r.Facts = shell.Analyze(in.Command, shell.Options{Dir: r.Use.Dir})
+	}
 	return r
 }
 
@@ -49,6 +64,7 @@ func TestRecord(t *testing.T) {
 	objected.Result.Objection = permission.Objection{Behavior: permission.Deny, Kind: "too_long", Reason: "600 bytes, token=hunter2hunter2"}
 	edited := record(`{"command":"ls"}`, "")
 	edited.Edited = json.RawMessage(`{"command":"rm x"}`)
+	edited = asRead(edited)
 	dry.Result.Objection = permission.Objection{Kind: "too_long", Reason: "600 bytes"}
 	for _, r := range []permission.Record{record(`{ "command": "rm x > y" }`, ""), record("{\xff", `{"a":1}`), record(`{}`, `{}`), {}, objected, dry, edited} {
 		if err := l.Record(context.Background(), r); err != nil {

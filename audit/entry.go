@@ -119,16 +119,14 @@ func decision(r permission.Record) *Entry {
 	e.Dir, e.Rule, e.Reason, e.Message = e.hide(use.Dir), e.hide(d.Rule), e.hide(d.Reason), e.hide(d.Message)
 	m := &liner{dialect: use.Dialect}
 	e.Input, e.Digest = e.keep(e.masked(use.Input, m))
-	final := use.Input
 	after := r.Result.UpdatedInput
 	if len(after) == 0 {
 		after = r.Edited
 	}
 	if len(after) > 0 && !bytes.Equal(use.Input, after) {
-		final = after
 		e.Updated, _ = e.keep(e.masked(after, m))
 	}
-	e.Actions, e.More = e.actions(use, final, m)
+	e.Actions, e.More = e.actions(r, m)
 	return e
 }
 

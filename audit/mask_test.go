@@ -101,7 +101,7 @@ func TestPlanted(t *testing.T) {
 		if words, _ := mask.Words(line); !strings.ContainsAny(secret, " !\"#$%&()*;<>?@[\\]^`{|}~=") && strings.Contains(words, secret) {
 			t.Fatalf("as words: %q", words)
 		}
-		e := decision(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}})
+		e := decision(asRead(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}}))
 		if text, _ := e.line(); strings.Contains(string(text), secret) || strings.Contains(string(text), jsonText(secret)) {
 			t.Fatalf("the record has it: %s", text)
 		}
@@ -164,7 +164,7 @@ func FuzzMaskLine(f *testing.F) {
 			t.Fatalf("%q became %q, and nothing is said to be masked", line, masked)
 		}
 		use := permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}
-		e := decision(permission.Record{Use: use})
+		e := decision(asRead(permission.Record{Use: use}))
 		facts := shell.Analyze(line, shell.Options{Dir: "/w"})
 		if len(e.Actions)+e.More != len(facts.Actions) {
 			t.Fatalf("%q has %d actions, and the record has %d", line, len(facts.Actions), len(e.Actions)+e.More)
@@ -246,7 +246,7 @@ func TestNamedDeed(t *testing.T) {
 		"cat <<E\nit's\nE\necho 'password='; touch /srv/a; echo ''": "write /srv/a",
 		"mysql -psecretZ9 shop > /srv/dump":                         "write /srv/dump",
 	} {
-		e := decision(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}})
+		e := decision(asRead(permission.Record{Use: permission.ToolUse{Tool: "Bash", Input: bashInput(line), Dir: "/w"}}))
 		if !slices.Contains(e.Actions, want) {
 			t.Errorf("%q: %q, want %q", line, e.Actions, want)
 		}

@@ -69,11 +69,11 @@ func BenchmarkEvaluate(b *testing.B) {
 func evaluating(t testing.TB, p *Policy, line string) *evaluation {
 	use := using("Bash", line)
 	use.Dir = workspace
-	e := &evaluation{policy: p, said: &standing{}, use: &use, env: fakeFS{}, traits: p.Mode.Traits()}
-	if err := e.read(); err != nil {
-		t.Fatal(err)
+	r := read(&use, p.knowledge(), fakeFS{}, nil)
+	if r.err != nil {
+		t.Fatal(r.err)
 	}
-	return e
+	return begin(r, p, &noStanding)
 }
 
 // BenchmarkSplit is the decision on words that have been read: every layer is
@@ -113,13 +113,13 @@ func BenchmarkLine(b *testing.B) {
 
 // again decides a command line anew, without reading the input again.
 func again(e *evaluation) Decision {
-	next := begin(e.policy, e.said, e.use, e.env, nil)
-	next.dir, next.input = e.dir, e.input
-	if err := next.readLine(tools["Bash"]); err != nil {
+	r := readings.Get().(*reading)
+	r.use, r.know, r.env, r.dir, r.input = e.use, e.know, e.env, e.dir, e.input
+	if err := r.readLine(tools["Bash"]); err != nil {
 		return refused(err.Error())
 	}
-	d := next.decide()
-	next.end()
+	d := judge(r, e.policy, e.said, nil)
+	r.release()
 	return d
 }
 

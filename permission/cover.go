@@ -42,7 +42,7 @@ func (e *evaluation) coverWith(set *patterns.Set, i int, q patterns.Query) *patt
 }
 
 // reach is how far the literal words of a rule for a command must go.
-func (a *act) reach() int {
+func (a *action) reach() int {
 	switch {
 	case a.sub.Kind != patterns.RunCommand:
 		return 0

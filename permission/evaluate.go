@@ -2,43 +2,28 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// evaluation is the decision of one tool use while it is being made.
+// evaluation is the decision of one tool use by one policy while it is being
+// made.
 type evaluation struct {
-	policy  *Policy
-	said    *standing // the session, as it was at the beginning
-	use     *ToolUse
-	env     Env
-	ceiling Ceiling
-	traits  modes.Traits
+	*reading
+	policy *Policy
+	said   *standing // the session, as it was at the beginning
+	traits modes.Traits
 
-	dir   string // use.Dir if it is an absolute path
-	input map[string]any
-	facts *shell.Facts // of a command line, else nil
-	// catastrophe is why the line is catastrophic, "" if it is not, or if the
-	// policy lifts the guard.
-	catastrophe string
-	acts        []act
-	found       []risk.Finding // the risks of the actions of a line
-	edits       []edit         // for a mode that allows edits: what each command writes
-	guards      []string       // the policy's guarded files, links followed
-	files       []string       // those that it protects, likewise
-	trims       bool           // blanks stand around the path that a file tool is asked for
-	settings    settings
-	walks       map[walk]bool
-	through     map[through]*patterns.Rule
-	// outsideSandbox: the tool use asks to run outside the sandbox.
-	outsideSandbox bool
-	objection      Objection // of the ceiling to the line
-	// inside is the directory last found to lie in the workspace.
-	inside string
+	acts     []act
+	edits    []edit   // for a mode that allows edits: what each command writes
+	guards   []string // the policy's guarded files, links followed
+	files    []string // those that it protects, likewise
+	settings settings
+	through  map[through]*patterns.Rule
 }
 
 // answer is what a layer says to an action. Without a behavior it says
@@ -153,18 +138,38 @@ func Evaluate(p *Policy, s *Session, use *ToolUse, env Env, tr *Trace) Decision 
 
 // decide is Evaluate with a ceiling. Whatever goes wrong is a deny.
 func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr *Trace) (d Decision) {
-	defer func() {
-		if r := recover(); r != nil {
-			d = refused(fmt.Sprintf("the evaluator failed: %v", r))
-		}
-		if tr != nil {
-			tr.Decision = d
-		}
-	}()
+	defer denying(&d, tr)
 	if use == nil {
 		return refused("there is no tool use")
 	}
-	d = judge(p, said, use, env, ceiling, tr)
+	r := read(use, p.knowledge(), env, ceiling)
+	d = judge(r, p, said, tr)
+	r.release()
+	return d
+}
+
+// denying makes a deny of a panic, and tells the trace of the decision.
+func denying(d *Decision, tr *Trace) {
+	if r := recover(); r != nil {
+		*d = refused(fmt.Sprintf("the evaluator failed: %v", r))
+	}
+	if tr != nil {
+		tr.Decision = *d
+	}
+}
+
+// knowledge is what tool uses are read with that the policy decides.
+func (p *Policy) knowledge() Knowledge {
+	if p == nil {
+		return Knowledge{}
+	}
+	return Knowledge{Place: p.Place, Catalog: p.Catalog}
+}
+
+// judge decides by a policy and those that are asked beside it; r is a reading
+// with the policy's knowledge.
+func judge(r *reading, p *Policy, said *standing, tr *Trace) Decision {
+	d := judgeOne(r, p, said, tr)
 	if p == nil {
 		return d
 	}
@@ -173,7 +178,7 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 		if tr != nil {
 			steps = new(Trace)
 		}
-		now := judge(more, said, use, env, ceiling, steps)
+		now := judgeOne(r.as(more), more, said, steps)
 		class := max(d.Risk, now.Risk)
 		if now.stricter(&d) {
 			if d, now = now, d; tr != nil {
@@ -186,15 +191,30 @@ func decide(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, t
 	return d
 }
 
-// judge decides by one policy.
-func judge(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling, tr *Trace) Decision {
+// as returns the tool use as it is read with a policy's knowledge.
+func (r *reading) as(p *Policy) *reading {
+	know := p.knowledge()
+	if know == r.know {
+		return r
+	}
+	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know == know })
+	if at < 0 {
+		at = len(r.others)
+		r.others = append(r.others, read(r.use, know, r.env, r.ceiling))
+	}
+	r.others[at].wordless = r.wordless
+	return r.others[at]
+}
+
+// judgeOne decides by one policy.
+func judgeOne(r *reading, p *Policy, said *standing, tr *Trace) Decision {
 	if p == nil || !p.Mode.Valid() {
 		return refused("there is no valid policy")
 	}
-	e := begin(p, said, use, env, ceiling)
-	if err := e.read(); err != nil {
-		return refused(err.Error())
+	if r.err != nil {
+		return refused(r.err.Error())
 	}
+	e := begin(r, p, said)
 	tr.fill(e)
 	d := e.decide()
 	e.end()
@@ -210,29 +230,26 @@ func (d *Decision) stricter(than *Decision) bool {
 	return d.Held && !than.Held
 }
 
-// evaluations are kept from one tool use to the next for their lists. What
+// evaluations are kept from one decision to the next for their lists. What
 // leaves the package is copied from them: no decision and no trace has a
 // pointer to an act.
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
-// maxKept is how many acts a list is kept for.
-const maxKept = 32
-
-func begin(p *Policy, said *standing, use *ToolUse, env Env, ceiling Ceiling) *evaluation {
+func begin(r *reading, p *Policy, said *standing) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.policy, e.said, e.use, e.env, e.ceiling, e.traits = p, said, use, env, ceiling, p.Mode.Traits()
+	e.reading, e.policy, e.said, e.traits = r, p, said, p.Mode.Traits()
+	e.weigh()
 	return e
 }
 
 // end gives e back, emptied. What failed, or panicked, is not given back.
 func (e *evaluation) end() {
-	acts, found := e.acts, e.found
-	if cap(acts) > maxKept || cap(found) > maxKept {
-		acts, found = nil, nil
+	acts := e.acts
+	if cap(acts) > maxKept {
+		acts = nil
 	}
 	clear(acts)
-	clear(found)
-	*e = evaluation{acts: acts[:0], found: found[:0], settings: e.settings}
+	*e = evaluation{acts: acts[:0], settings: e.settings}
 	evaluations.Put(e)
 }
 
@@ -369,7 +386,7 @@ func (e *evaluation) guard() grounds {
 	switch {
 	case e.said.paused:
 		return agentPaused
-	case e.catastrophe != "":
+	case e.catastrophe != "" && !e.policy.NoCatastrophic:
 		return catastrophic
 	}
 	return noGrounds

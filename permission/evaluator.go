@@ -43,8 +43,8 @@ const (
 // decision is recorded before it is returned. An error comes with a result
 // that denies. Once ctx has ended nothing is allowed; its cause is the reason.
 func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error) {
-	decided := use
-	res, err := v.settle(ctx, &decided)
+	decided, r := use, Record{Use: use, Knowledge: v.Policy.knowledge()}
+	res, err := v.settle(ctx, &decided, &r)
 	if err == nil && res.Behavior == Allow && ctx.Err() != nil {
 		res = failure(res.Decision, context.Cause(ctx)) // nobody waits for it: it will not run
 	}
@@ -54,7 +54,7 @@ func (v *Evaluator) CanUseTool(ctx context.Context, use ToolUse) (Result, error)
 	if err != nil {
 		res = failure(res.Decision, err)
 	}
-	r := Record{Use: use, Result: res}
+	r.Result = res
 	if !bytes.Equal(decided.Input, use.Input) {
 		r.Edited = decided.Input
 	}
@@ -89,16 +89,19 @@ func caught(who string, err *error) {
 }
 
 // settle decides a tool use; what it returns without an error and without an
-// allow is a deny. An edit changes the input of use.
-func (v *Evaluator) settle(ctx context.Context, use *ToolUse) (res Result, err error) {
+// allow is a deny. An edit changes the input of use. The record is told what was
+// read.
+func (v *Evaluator) settle(ctx context.Context, use *ToolUse, rec *Record) (res Result, err error) {
 	defer caught("the decision", &err)
 	by := byRule
 	for range maxAsks {
-		d := v.evaluate(use)
+		read, d := v.decide(use)
+		rec.noteRead(read)
 		if d.Behavior != Ask {
+			read.release()
 			return Result{Decision: d, UpdatedInput: use.Input, By: by}, nil
 		}
-		r := v.request(*use, d)
+		r := v.request(*use, d, read)
 		ans, err := v.ask(ctx, r)
 		if err != nil {
 			return unanswered(d, err), nil
@@ -111,20 +114,31 @@ func (v *Evaluator) settle(ctx context.Context, use *ToolUse) (res Result, err e
 			use.Input, by = ans.Input, byPerson
 			continue // an edited input is decided anew
 		}
-		now := v.evaluate(use)
+		read, now := v.decide(use) // anew: also what the file system says
+		rec.noteRead(read)
 		switch {
 		case now.Behavior == Ask && !reflect.DeepEqual(now, d):
 			continue // another question than the one that was answered
 		case now.Behavior != Ask && now.Behavior != Allow:
 			return Result{Decision: now, By: byRule}, nil // forbidden meanwhile
 		}
-		return v.approved(r, ans)
+		return v.approved(v.request(*use, d, read), ans)
 	}
 	return Result{}, fmt.Errorf("it was asked %d times without a decision", maxAsks)
 }
 
-func (v *Evaluator) evaluate(use *ToolUse) Decision {
-	return decide(v.Policy, v.standing(), use, v.Env, v.Ceiling, nil)
+// noteRead notes what was read of a command line.
+func (r *Record) noteRead(read *reading) {
+	if read != nil {
+		r.Facts = read.facts
+	}
+}
+
+// decide reads a tool use and judges it.
+func (v *Evaluator) decide(use *ToolUse) (r *reading, d Decision) {
+	defer denying(&d, nil)
+	r = read(use, v.Policy.knowledge(), v.Env, v.Ceiling)
+	return r, judge(r, v.Policy, v.standing(), nil)
 }
 
 // Explain decides as CanUseTool does where it asks nobody and records nothing;

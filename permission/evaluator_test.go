@@ -662,3 +662,21 @@ func TestSeedUseCase2(t *testing.T) {
 		row{"WebFetch: https://example.com/", "deny allow-list"},
 	)
 }
+
+// The record has what was read for the decision, with all that it was read with:
+// of an edited tool use the edit.
+func TestRecordHasWhatWasRead(t *testing.T) {
+	v, b := evaluator(t, spec{}, &person{answers: []Answer{
+		{Behavior: Allow, Input: json.RawMessage(`{"command":"deploy --hook x"}`)}, {Behavior: Allow},
+	}})
+	v.Policy.Catalog = claims(t)
+	can(t, v, using("Bash", "npm i"))
+	can(t, v, using("Edit", "a"))
+	read := b.records[0].Facts
+	if read == nil || read.Source != "deploy --hook x" || read.Actions[0].Program == nil || b.records[0].Knowledge != v.Policy.knowledge() {
+		t.Errorf("%+v", b.records[0])
+	}
+	if b.records[1].Facts != nil {
+		t.Errorf("%+v", b.records[1].Facts)
+	}
+}

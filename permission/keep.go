@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/mask"
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
@@ -31,29 +32,39 @@ type Request struct {
 	// Version is that of the policy.
 	Version string
 
-	suppose func(use *ToolUse, rules []*patterns.Rule) Decision
+	suppose func(rules []*patterns.Rule, wordless bool) Decision
 	reaches func(use *ToolUse) bool
+	notes   *notes
 }
 
 // Request returns what a person would be asked about a tool use, if its
 // Decision is an ask. Nobody is asked, and nothing is recorded.
 func (v *Evaluator) Request(use ToolUse) Request {
-	return v.request(use, v.evaluate(&use))
+	r, d := v.decide(&use)
+	return v.request(use, d, r)
 }
 
-func (v *Evaluator) request(use ToolUse, d Decision) Request {
+// request is what is asked about a tool use that was read and decided. What is
+// supposed about it is judged by the same reading.
+func (v *Evaluator) request(use ToolUse, d Decision, read *reading) Request {
 	r := Request{Use: use, Decision: d}
 	if v.Policy == nil {
 		return r
 	}
 	r.Place, r.Version = v.Policy.Place, v.Policy.Version
 	now := v.standing()
-	r.suppose = func(use *ToolUse, rules []*patterns.Rule) Decision {
+	r.notes = &notes{rules: map[string]*keepable{}, then: map[string]Decision{}}
+	var one sync.Mutex // a reading notes what it is asked
+	r.suppose = func(rules []*patterns.Rule, wordless bool) (d Decision) {
+		one.Lock()
+		defer one.Unlock()
+		defer denying(&d, nil)
 		said, err := now.with(v.place(), rules)
 		if err != nil {
 			return refused(err.Error())
 		}
-		return decide(v.Policy, said, use, v.Env, v.Ceiling, nil)
+		read.wordless = wordless
+		return judge(read, v.Policy, said, nil)
 	}
 	r.reaches = func(use *ToolUse) bool { return v.Policy.reachesTier3(use, v.Env) }
 	return r
@@ -67,27 +78,86 @@ func (v *Evaluator) place() patterns.Place {
 	return v.Session.place
 }
 
+// notes are what was found out about a request: about rules that might be kept,
+// and about what their sets would come to.
+type notes struct {
+	mu    sync.Mutex
+	rules map[string]*keepable
+	then  map[string]Decision
+	// text is the command line of the tool use, else its input, and masked what
+	// is recorded of it; "" is not looked at yet.
+	text, masked string
+}
+
+// keepable is a rule that might be kept. Its error says why not, whatever it
+// would answer.
+type keepable struct {
+	rule     *patterns.Rule
+	warnings []patterns.Warning
+	err      error
+	secret   bool
+}
+
 // Suppose returns what the decision would be if the session, as it was when it
 // was asked, had further rules of a list, allow or deny. It decides nothing and
 // keeps nothing. An error says which rule cannot be one, or that the request
 // does not come from an Evaluator.
 func (r *Request) Suppose(list patterns.List, rules ...string) (Decision, error) {
-	return r.supposing(&r.Use, list, rules)
+	parsed, err := r.parse(list, rules)
+	if err != nil {
+		return Decision{}, err
+	}
+	return r.suppose(parsed, false), nil
 }
 
-func (r *Request) supposing(use *ToolUse, list patterns.List, rules []string) (Decision, error) {
+// supposed is Suppose without words: of the decision only the behavior and the
+// layer count, and of its parts what tells them from each other, their behavior
+// and whether they are sealed. Each set of rules is supposed once.
+func (r *Request) supposed(list patterns.List, rules ...string) (Decision, error) {
+	parsed, err := r.parse(list, rules)
+	if err != nil {
+		return Decision{}, err
+	}
+	key := list.String() + "\n" + strings.Join(rules, "\n")
+	r.notes.mu.Lock()
+	defer r.notes.mu.Unlock()
+	then, asked := r.notes.then[key]
+	if !asked {
+		then = r.suppose(parsed, true)
+		r.notes.then[key] = then
+	}
+	return then, nil
+}
+
+// parse reads rules of a list.
+func (r *Request) parse(list patterns.List, rules []string) ([]*patterns.Rule, error) {
 	if r.suppose == nil {
-		return Decision{}, errors.New("the request does not come from an evaluator")
+		return nil, errors.New("the request does not come from an evaluator")
 	}
 	parsed := make([]*patterns.Rule, len(rules))
 	for i, text := range rules {
-		rule, _, err := sessionRule(text, list)
-		if err != nil {
-			return Decision{}, err
+		k := r.keepable(list, text)
+		if k.err != nil {
+			return nil, k.err
 		}
-		parsed[i] = rule
+		parsed[i] = k.rule
 	}
-	return r.suppose(use, parsed), nil
+	return parsed, nil
+}
+
+// keepable reads a rule, once.
+func (r *Request) keepable(list patterns.List, text string) *keepable {
+	key := list.String() + "\n" + text
+	r.notes.mu.Lock()
+	defer r.notes.mu.Unlock()
+	k := r.notes.rules[key]
+	if k == nil {
+		k = new(keepable)
+		k.rule, k.warnings, k.err = sessionRule(text, list)
+		k.secret = k.err == nil && (secret(text) || r.spills(text))
+		r.notes.rules[key] = k
+	}
+	return k
 }
 
 // CanKeep says why a rule may not be kept for the session as an answer to the
@@ -97,17 +167,14 @@ func (r *Request) supposing(use *ToolUse, list patterns.List, rules []string) (D
 // of tier 3, opaque or held. A deny has to deny the tool use. Neither may hold
 // a secret.
 func (r *Request) CanKeep(list patterns.List, rule string) error {
-	_, warnings, err := sessionRule(rule, list)
+	then, err := r.supposed(list, rule)
 	if err != nil {
 		return err
 	}
-	if secret(rule) || r.spills(rule) {
-		return errors.New("it holds what looks like a secret")
-	}
-	then, err := r.Suppose(list, rule)
+	k := r.keepable(list, rule)
 	switch {
-	case err != nil:
-		return err
+	case k.secret:
+		return errors.New("it holds what looks like a secret")
 	case list == patterns.Deny && then.Behavior == Deny && then.Layer == LayerSessionDeny:
 		return nil
 	case list == patterns.Deny:
@@ -115,7 +182,7 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 	case r.Decision.Held:
 		return errors.New("only an answer to this very tool use counts")
 	}
-	for _, w := range warnings {
+	for _, w := range k.warnings {
 		if w.Kind == patterns.Danger {
 			return errors.New("it allows too much: " + w.Text)
 		}
@@ -136,34 +203,64 @@ func secret(rule string) bool {
 // where the tool use as a whole is masked: a secret may be told by what stands
 // before it, and a rule may name it without that.
 func (r *Request) spills(rule string) bool {
-	text := string(r.Use.Input)
-	if input, err := strictjson.Object(r.Use.Input, strictjson.MaxSize(maxInput)); err == nil {
-		if line, ok := input["command"].(string); ok {
-			text = line
-		}
+	n := r.notes
+	if n.text == "" {
+		n.text = r.text()
+		n.masked, _ = mask.Command(n.text)
 	}
-	masked, _ := mask.Command(text)
+	if n.text == n.masked {
+		return false
+	}
 	for _, word := range strings.FieldsFunc(rule, func(c rune) bool { return strings.ContainsRune(" \t\n\"'`()/:=,;&|\\", c) }) {
-		if strings.Contains(text, word) && !strings.Contains(masked, word) {
+		if strings.Contains(n.text, word) && !strings.Contains(n.masked, word) {
 			return true
 		}
 	}
 	return false
 }
 
+// text is the command line of the tool use, else its input.
+func (r *Request) text() string {
+	if input, err := strictjson.Object(r.Use.Input, strictjson.MaxSize(maxInput)); err == nil {
+		if line, ok := input["command"].(string); ok {
+			return line
+		}
+	}
+	return string(r.Use.Input)
+}
+
 // Answers reports whether nothing that caused the ask would be asked about any
 // more if the session had further allow rules.
 func (r *Request) Answers(rules ...string) bool {
-	then, err := r.Suppose(patterns.Allow, rules...)
+	then, err := r.supposed(patterns.Allow, rules...)
 	if err != nil || !r.comparable(&then) {
 		return false
 	}
+	return then.Behavior == Allow || len(r.open(&then)) == 0
+}
+
+// Left returns the parts, by their index in Decision.Parts, that would still be
+// asked about if the session had a further allow rule.
+func (r *Request) Left(rule string) []int {
+	then, err := r.supposed(patterns.Allow, rule)
+	switch {
+	case err != nil || !r.comparable(&then):
+		return r.open(&r.Decision)
+	case then.Behavior == Allow:
+		return nil
+	}
+	return r.open(&then)
+}
+
+// open are the parts that were asked about and are by a decision as well.
+func (r *Request) open(then *Decision) []int {
+	var asked []int
 	for i := range then.Parts {
 		if r.Decision.Parts[i].Behavior == Ask && then.Parts[i].Behavior == Ask {
-			return false
+			asked = append(asked, i)
 		}
 	}
-	return true
+	return asked
 }
 
 // Reaches reports whether a command line holds what is of tier 3, or would if
@@ -195,13 +292,19 @@ func (p *Policy) reachesTier3(use *ToolUse, env Env) (found bool) {
 	if env != nil {
 		env = whatMayCome{env}
 	}
+	r := read(use, p.knowledge(), env, nil)
 	for _, one := range append([]*Policy{p}, p.Further...) {
-		e := begin(one, &noStanding, use, env, nil)
-		if err := e.read(); err != nil || e.reachesTier3() {
+		as := r.as(one)
+		if as.err != nil {
+			return true
+		}
+		e := begin(as, one, &noStanding)
+		if e.reachesTier3() {
 			return true
 		}
 		e.end()
 	}
+	r.release()
 	return false
 }
 

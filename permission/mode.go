@@ -131,39 +131,3 @@ func (e *evaluation) exists(a *act, rule *patterns.Rule) bool {
 	}
 	return false
 }
-
-// walk is a question to the file system whose answer may take going through a
-// directory: whether a path that the rule covers lies below dir, or, without a
-// rule, whether a name at most depth levels below it is a link.
-type walk struct {
-	dir    string
-	rule   *patterns.Rule
-	hidden bool
-	depth  int
-}
-
-// maxWalks is how many such questions one tool use may take: a command line has
-// room for thousands, and whoever waits for the decision may not wait for long.
-const maxWalks = 1000
-
-// walk asks each question once. Beyond the limit the answer is that it may be
-// so.
-func (e *evaluation) walk(w walk) bool {
-	found, asked := e.walks[w]
-	if asked {
-		return found
-	}
-	switch {
-	case len(e.walks) >= maxWalks:
-		return true
-	case e.walks == nil:
-		e.walks = map[walk]bool{}
-	}
-	if w.rule != nil {
-		found = e.env.Below(w.dir, w.rule, w.hidden)
-	} else {
-		found = e.env.Links(w.dir, w.depth)
-	}
-	e.walks[w] = found
-	return found
-}

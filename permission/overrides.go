@@ -39,8 +39,9 @@ type Matched struct {
 // the one has to say that finds the highest class.
 func (p *Policy) Risks(use *ToolUse, env Env) (facts *shell.Facts, found []risk.Finding, err error) {
 	defer caught("the evaluator", &err)
+	r := read(use, p.knowledge(), env, nil)
 	for _, one := range append([]*Policy{p}, p.Further...) {
-		f, risks, err := one.risks(use, env)
+		f, risks, err := one.risks(r.as(one))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -48,6 +49,7 @@ func (p *Policy) Risks(use *ToolUse, env Env) (facts *shell.Facts, found []risk.
 			facts, found = f, risks
 		}
 	}
+	r.release()
 	return facts, found, nil
 }
 
@@ -58,15 +60,15 @@ func highest(found []risk.Finding) (class risk.Class) {
 	return class
 }
 
-func (p *Policy) risks(use *ToolUse, env Env) (*shell.Facts, []risk.Finding, error) {
-	e := begin(p, &standing{}, use, env, nil)
-	if err := e.read(); err != nil {
-		return nil, nil, err
+func (p *Policy) risks(r *reading) (*shell.Facts, []risk.Finding, error) {
+	switch {
+	case r.err != nil:
+		return nil, nil, r.err
+	case r.facts == nil:
+		return nil, nil, errors.New("a use of " + r.use.Tool + " runs no command line")
 	}
-	if e.facts == nil {
-		return nil, nil, errors.New("a use of " + use.Tool + " runs no command line")
-	}
-	facts, found := e.facts, slices.Clone(e.found)
+	e := begin(r, p, &noStanding)
+	found := slices.Clone(e.found)
 	for i := range found {
 		a := &e.acts[i]
 		found[i].Class, found[i].Reason = a.class, a.why
@@ -75,7 +77,7 @@ func (p *Policy) risks(use *ToolUse, env Env) (*shell.Facts, []risk.Finding, err
 		}
 	}
 	e.end()
-	return facts, found, nil
+	return r.facts, found, nil
 }
 
 // overlay gives the actions the classes that the policy says.
@@ -238,7 +240,7 @@ func (e *evaluation) reaches(paths *patterns.Set, i int) bool {
 }
 
 // touches reports whether a is a read or a write of the command i.
-func (a *act) touches(i int) bool {
+func (a *action) touches(i int) bool {
 	return a.parent == i && (a.sub.Kind == patterns.ReadPath || a.sub.Kind == patterns.WritePath)
 }
 

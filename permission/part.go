@@ -130,18 +130,24 @@ func (e *evaluation) parts(held bool) []Part {
 	for i := range e.acts {
 		a := &e.acts[i]
 		p := &all[i]
-		*p = Part{Subject: a.subject(), Action: a.describe(), Risk: a.class, Why: a.why, Sealed: sealed[i]}
+		*p = Part{Subject: Subject{Kind: a.sub.Kind}, Action: a.describe(), Risk: a.class, Why: a.why, Sealed: sealed[i]}
 		if a.does != nil {
 			p.Pos, p.End = a.does.Pos, a.does.End
 		}
 		if held {
 			p.Sealed = heldPart
 		}
+		if !e.wordless {
+			p.Subject = a.subject()
+		}
 		ans := e.standsFor(i)
 		if !ans.given() {
 			continue
 		}
 		p.Behavior, p.Layer, p.Held = ans.behavior, ans.layer, ans.held()
+		if e.wordless {
+			continue
+		}
 		p.Rule, p.RuleSource, p.Reason = ans.rule.text(), ans.rule.source(), e.why(ans, i)
 		if p.Behavior == Ask && p.Sealed == "" {
 			p.Exact = patterns.ExactRule(&a.sub)
@@ -151,7 +157,7 @@ func (e *evaluation) parts(held bool) []Part {
 }
 
 // subject copies what act a is about: the act itself is used again.
-func (a *act) subject() Subject {
+func (a *action) subject() Subject {
 	s := Subject{Kind: a.sub.Kind, Tool: a.sub.Tool, Name: a.sub.Name}
 	switch a.sub.Kind {
 	case patterns.RunCommand:

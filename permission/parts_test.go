@@ -13,10 +13,12 @@ import (
 // it ever did.
 func TestOddFacts(t *testing.T) {
 	p := spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}.policy(t)
-	e := &evaluation{policy: p, said: &standing{}, use: &ToolUse{Tool: "Bash"}, env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
+	r := &reading{use: &ToolUse{Tool: "Bash"}, know: p.knowledge(), env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
 	sub := patterns.Subject{Tool: "Bash", Line: "x"}
-	e.add(&shell.Action{Kind: 0, Parent: -1}, &risk.Finding{}, &sub)
-	e.add(&shell.Action{Kind: shell.Opaque, Need: 99, Parent: 7}, &risk.Finding{Class: 77}, &sub)
+	r.add(&shell.Action{Kind: 0, Parent: -1}, &sub)
+	r.add(&shell.Action{Kind: shell.Opaque, Need: 99, Parent: 7}, &sub)
+	r.found, r.profile, r.weighed = []risk.Finding{{}, {Class: 77}}, p.Profile, true
+	e := begin(r, p, &noStanding)
 	for i := range e.acts {
 		a := &e.acts[i]
 		if a.class != risk.Forbidden || a.parent != -1 || a.sub.Kind != patterns.Hidden {
@@ -150,13 +152,13 @@ func TestRewrite(t *testing.T) {
 
 func TestDoubt(t *testing.T) {
 	for _, tt := range []struct {
-		a    act
+		a    action
 		want string
 	}{
-		{act{sub: patterns.Subject{Kind: patterns.FetchURL}}, "the host is not known for certain"},
-		{act{sub: patterns.Subject{Kind: patterns.UseTool}}, "what it does is not known"},
-		{act{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is not known"},
-		{act{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the path is not known for certain"},
+		{action{sub: patterns.Subject{Kind: patterns.FetchURL}}, "the host is not known for certain"},
+		{action{sub: patterns.Subject{Kind: patterns.UseTool}}, "what it does is not known"},
+		{action{sub: patterns.Subject{Kind: patterns.Hidden}}, "what it does is not known"},
+		{action{sub: patterns.Subject{Kind: patterns.ReadPath}, does: &shell.Action{}}, "the path is not known for certain"},
 	} {
 		if got := tt.a.doubt(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

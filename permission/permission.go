@@ -209,6 +209,10 @@ type Record struct {
 	// Edited is what a person made of the input, which is what was decided; nil
 	// if it was decided as it came.
 	Edited json.RawMessage
+	// Facts is what the command line that was decided would do, as it was read
+	// for that; nil for what is none. Knowledge is what it was read with.
+	Facts     *shell.Facts
+	Knowledge Knowledge
 }
 
 // Ceiling is a further gate for command lines (a whitelist): it can only take

@@ -128,7 +128,7 @@ func makesRepository(form shell.Word, fold bool) bool {
 // wholeTree reports whether a write changes everything below its path, as rm -r
 // does. What goes through a directory to change some of its files (a formatter)
 // is not meant.
-func (a *act) wholeTree() bool { return a.does.Recursive && (a.does.Purpose || a.does.Sweep) }
+func (a *action) wholeTree() bool { return a.does.Recursive && (a.does.Purpose || a.does.Sweep) }
 
 // guarded returns what a write would change that decides what the agent may
 // do, "" if nothing.

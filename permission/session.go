@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -64,23 +65,27 @@ func (s *Session) Add(rules ...*patterns.Rule) error {
 // with returns a state with further rules; that of now stays as it is.
 func (now *standing) with(place patterns.Place, rules []*patterns.Rule) (*standing, error) {
 	next := *now
+	var allow, deny []*patterns.Rule
 	for _, r := range rules {
 		switch r.List() {
 		case patterns.Allow:
-			next.allow = extended(place, next.allow, r)
+			allow = append(allow, r)
 		case patterns.Deny:
-			next.deny = extended(place, next.deny, r)
+			deny = append(deny, r)
 		default:
 			return nil, fmt.Errorf("session rule %s: only allow and deny rules can be added", r)
 		}
 	}
+	next.allow, next.deny = extended(place, now.allow, allow), extended(place, now.deny, deny)
 	return &next, nil
 }
 
-// extended returns a set of the rules of old, which stays as it is, and r.
-func extended(place patterns.Place, old *patterns.Set, r *patterns.Rule) *patterns.Set {
-	rules := append([]*patterns.Rule(nil), old.Rules()...)
-	return patterns.NewSet(place, append(rules, r)...)
+// extended returns a set of the rules of old, which stays as it is, and more.
+func extended(place patterns.Place, old *patterns.Set, more []*patterns.Rule) *patterns.Set {
+	if len(more) == 0 {
+		return old
+	}
+	return patterns.NewSet(place, slices.Concat(old.Rules(), more)...)
 }
 
 // Pause stops the agent: everything is denied until Resume.

@@ -24,10 +24,11 @@ var forbidden = []string{
 // inForm are rules of every form that are about actions of a tool use.
 func inForm(t testing.TB, p *Policy, use ToolUse) []string {
 	t.Helper()
-	e := begin(p, &noStanding, &use, fakeFS{}, nil)
-	if err := e.read(); err != nil {
-		t.Fatal(err)
+	r := read(&use, p.knowledge(), fakeFS{}, nil)
+	if r.err != nil {
+		t.Fatal(r.err)
 	}
+	e := begin(r, p, &noStanding)
 	rules := []string{"Bash", "Bash(*)", "Read", "Edit", "Write", "Monitor", "Edit(/**)", "Read(/**)", "Edit(//**)", "Read(//**)"}
 	for i := range e.acts {
 		a := &e.acts[i]

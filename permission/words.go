@@ -18,13 +18,16 @@ const maxShown = 400
 const usual = 160
 
 // describe says in words what an action does: "run npm install".
-func (a *act) describe() string {
-	var room [usual]byte
-	return string(a.appendTo(room[:0]))
+func (a *action) describe() string {
+	if a.words == "" {
+		var room [usual]byte
+		a.words = string(a.appendTo(room[:0]))
+	}
+	return a.words
 }
 
 // appendTo appends what describe says.
-func (a *act) appendTo(b []byte) []byte {
+func (a *action) appendTo(b []byte) []byte {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
 		return appendShown(append(b, "run "...), a.does.Words)
@@ -73,7 +76,7 @@ func cut(b []byte, from int) []byte {
 }
 
 // doubt says why a rule is only possibly about an action.
-func (a *act) doubt() string {
+func (a *action) doubt() string {
 	switch a.sub.Kind {
 	case patterns.RunCommand:
 		if !known(a.does.Words) {
@@ -110,9 +113,9 @@ func (e *evaluation) decision(a answer, i int) Decision {
 		Objection:  e.objection,
 	}
 	d.Tier = d.Risk.Tier()
-	switch a.behavior {
-	case Allow:
-	case Ask:
+	switch {
+	case a.behavior == Allow || e.wordless:
+	case a.behavior == Ask:
 		d.Message = "Not approved: " + d.Reason + e.rewrites(a, i)
 	default:
 		d.Message = "Denied: " + d.Reason + e.rewrites(a, i)

@@ -364,15 +364,34 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a kept rule stores no secret", File: "permission/keep.go",
-		Old:  `	if secret(rule) || r.spills(rule) {`,
-		New:  `	if false {`,
+		Old:  `(secret(text) || r.spills(text))`,
+		New:  `false`,
 		Test: "TestCanKeep",
 	},
 	{
 		Guard: "a secret that only the command line gives away", File: "permission/keep.go",
-		Old:  `	if secret(rule) || r.spills(rule) {`,
-		New:  `	if secret(rule) {`,
+		Old:  `(secret(text) || r.spills(text))`,
+		New:  `secret(text)`,
 		Test: "TestCanKeep",
+	},
+	{
+		Guard: "an answer is for what is read anew", File: "permission/evaluator.go",
+		Old:  `		read, now := v.decide(use) // anew: also what the file system says`,
+		New:  `		now := judge(read, v.Policy, v.standing(), nil)`,
+		Test: "TestChangedWhileAsking",
+	},
+	{
+		Guard: "a further policy that knows other programs reads for itself", File: "permission/evaluate.go",
+		Old:  `	if know == r.know {`,
+		New:  `	if true {`,
+		Test: "TestFurther",
+	},
+	{
+		Guard: "a kept rule is judged by what it was asked about", File: "permission/keep.go",
+		Old:  `		return judge(read, v.Policy, said, nil)`,
+		New:  `		return decide(v.Policy, said, &use, v.Env, v.Ceiling, nil)`,
+		Pkg:  "./approval",
+		Test: "TestAskIsReadOnce",
 	},
 	{
 		Guard: "no rule is kept for what is sealed", File: "permission/keep.go",

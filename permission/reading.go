@@ -1,0 +1,529 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/risk"
+	"github.com/agent-wrapper/agent-wrapper/shell"
+)
+
+// The limits of a tool use; what is beyond them is denied. A longer command
+// line than shell.MaxLine is read as opaque, so that a person may still see it.
+const (
+	maxInput = 16 << 20 // bytes of the input
+	maxName  = 512      // bytes of the tool's name
+	maxField = 16 << 10 // bytes of a path or a URL
+)
+
+// tool says how the input of a built-in tool is read. Tools without an entry
+// are used as a whole: patterns.Name says what they are asked for.
+type tool struct {
+	kind patterns.Kind
+	// field names the path, the URL or the command line.
+	field string
+	// dir: the field may be absent, it is the directory of the shell then.
+	dir bool
+	// tree: everything below the path as well.
+	tree bool
+	// glob names a field with a pattern whose leading directories are followed
+	// from the path.
+	glob string
+}
+
+var tools = map[string]tool{
+	"Bash":         {kind: patterns.RunCommand, field: "command"},
+	"Monitor":      {kind: patterns.RunCommand, field: "command"},
+	"Read":         {kind: patterns.ReadPath, field: "file_path"},
+	"NotebookRead": {kind: patterns.ReadPath, field: "notebook_path"},
+	"LS":           {kind: patterns.ReadPath, field: "path", dir: true},
+	"Grep":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true},
+	"Glob":         {kind: patterns.ReadPath, field: "path", dir: true, tree: true, glob: "pattern"},
+	"Edit":         {kind: patterns.WritePath, field: "file_path"},
+	"MultiEdit":    {kind: patterns.WritePath, field: "file_path"},
+	"Write":        {kind: patterns.WritePath, field: "file_path"},
+	"NotebookEdit": {kind: patterns.WritePath, field: "notebook_path"},
+	"WebFetch":     {kind: patterns.FetchURL, field: "url"},
+}
+
+// The tools that are neither allowed nor refused by lists and modes.
+const (
+	askQuestion = "AskUserQuestion"
+	exitPlan    = "ExitPlanMode"
+	unsandboxed = "dangerouslyDisableSandbox"
+)
+
+// fields are the keys that are looked at: an input with a twin of one, equal
+// but for its case, is refused.
+var fields = []string{
+	"command", "file_path", "notebook_path", "path", "pattern", "url", unsandboxed,
+	"questions", "answers", "skill", "subagent_type", "query", "name",
+}
+
+// inputOptions are how an input is read.
+var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.Known(fields...)}
+
+// Knowledge is what a tool use is read with. Policies that know the same share
+// one reading.
+type Knowledge struct {
+	Place   patterns.Place
+	Catalog *shell.Catalog // nil: the built-in one
+}
+
+// reading is a tool use as it was read, once, for all who judge it: its actions
+// in words, and what the file system said of them. It is for one decision, with
+// all that is asked about that decision: what is decided after an answer is read
+// anew.
+type reading struct {
+	use     *ToolUse
+	know    Knowledge
+	env     Env
+	ceiling Ceiling // nil: none
+	err     error   // what is malformed about the tool use; it is denied
+
+	dir   string // use.Dir if it is an absolute path
+	input map[string]any
+	facts *shell.Facts // of a command line, else nil
+	// catastrophe is why the line is catastrophic, "" if it is not.
+	catastrophe string
+	actions     []action
+	trims       bool // blanks stand around the path that a file tool is asked for
+	// outsideSandbox: the tool use asks to run outside the sandbox.
+	outsideSandbox bool
+	objection      Objection // of the ceiling to the line
+
+	found   []risk.Finding // the risks of the actions, by the tables of profile
+	profile risk.Profile
+	weighed bool
+
+	links map[string]target
+	walks map[walk]bool
+	// inside is the directory last found to lie in the workspace.
+	inside string
+	others []*reading // of the same tool use, with other knowledge
+	// wordless: what is decided is only supposed. Its parts are not put into
+	// words.
+	wordless bool
+}
+
+// action is one action of a tool use.
+type action struct {
+	sub patterns.Subject
+	// does is the action in the terms of package shell. For a use of a tool
+	// that is no command, read, write or fetch it is nil.
+	does *shell.Action
+	// parent is the index of the action that does this one, -1 for none.
+	parent int
+	// beside: it needs no answer, it is there for ask and deny rules.
+	beside bool
+	// chore: the use of a tool that is housekeeping and nothing more. beyond is
+	// the field that makes it more.
+	chore  bool
+	beyond string
+	// forms are those of the path that is written.
+	forms []shell.Word
+	// inside: the path is proven to lie inside the workspace.
+	inside bool
+	// reads are what its command may read, once that is looked at.
+	reads []patterns.Subject
+	words string // those of describe, once it is asked
+}
+
+// command reports whether a is part of a command line.
+func (a *action) command() bool { return a.sub.Line != "" }
+
+// readings are kept from one tool use to the next for their lists.
+var readings = sync.Pool{New: func() any { return new(reading) }}
+
+// maxKept is how many actions a list is kept for.
+const maxKept = 32
+
+// read reads a tool use; ceiling may be nil.
+func read(use *ToolUse, know Knowledge, env Env, ceiling Ceiling) *reading {
+	r := readings.Get().(*reading)
+	r.use, r.know, r.env, r.ceiling = use, know, env, ceiling
+	if r.err = r.read(); r.err == nil && ceiling != nil && r.facts != nil {
+		r.objection = ceiling.Forbid(r.actions[0].sub.Line, r.facts)
+	}
+	return r
+}
+
+// release gives r back, emptied. Nobody has it then.
+func (r *reading) release() {
+	if r == nil {
+		return // it could not be read at all
+	}
+	actions, found := r.actions, r.found
+	if cap(actions) > maxKept || cap(found) > maxKept {
+		actions, found = nil, nil
+	}
+	clear(actions)
+	clear(found)
+	clear(r.links)
+	*r = reading{actions: actions[:0], found: found[:0], links: r.links}
+	readings.Put(r)
+}
+
+// read turns the tool use into actions. An error says what is malformed about it.
+func (r *reading) read() error {
+	if err := checkName(r.use.Tool); err != nil {
+		return err
+	}
+	t, known := tools[r.use.Tool]
+	input, err := strictjson.Object(r.use.Input, inputOptions...)
+	if err != nil {
+		return fmt.Errorf("the input of %s: %w", r.use.Tool, err)
+	}
+	r.input = input
+	if path.IsAbs(r.use.Dir) {
+		r.dir = r.use.Dir
+	}
+	switch {
+	case !known:
+		r.readOther()
+		return nil
+	case t.kind == patterns.RunCommand:
+		return r.readLine(t)
+	}
+	return r.readField(t)
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the tool use names no tool")
+	case len(name) > maxName:
+		return fmt.Errorf("the tool's name is longer than %d bytes", maxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the tool's name %q holds control characters or is not UTF-8", name)
+	}
+	return nil
+}
+
+// text returns a field of the input that must be a string.
+func (r *reading) text(field string) (string, error) {
+	v, ok := r.input[field]
+	if !ok {
+		return "", fmt.Errorf("the input of %s has no %q", r.use.Tool, field)
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%q in the input of %s is no string", field, r.use.Tool)
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return "", fmt.Errorf("%q in the input of %s holds a NUL byte", field, r.use.Tool)
+	}
+	return s, nil
+}
+
+// readOther reads the use of a tool that is used as a whole.
+func (r *reading) readOther() {
+	a := action{
+		sub: patterns.Subject{
+			Kind: patterns.UseTool,
+			Tool: r.use.Tool,
+			Name: patterns.Name(r.use.Tool, r.input),
+		},
+		parent: -1,
+	}
+	if fields, listed := housekeeping[r.use.Tool]; listed {
+		a.beyond = beyond(fields, r.input)
+		a.chore = a.beyond == ""
+	}
+	r.actions = append(r.actions, a)
+}
+
+// readField reads the use of a tool that reads, writes or fetches what one
+// field of its input says.
+func (r *reading) readField(t tool) error {
+	word, err := r.target(t)
+	if err != nil {
+		return err
+	}
+	if len(word.Text) > maxField {
+		return fmt.Errorf("%q in the input of %s is longer than %d bytes", t.field, r.use.Tool, maxField)
+	}
+	does := &shell.Action{
+		Kind: shellKind(t.kind), Need: shell.NeedCover, Path: word,
+		Recursive: t.tree, Parent: -1, From: -1,
+	}
+	r.add(does, &patterns.Subject{Tool: r.use.Tool})
+	return nil
+}
+
+// target returns the path or the URL that a tool is asked for.
+func (r *reading) target(t tool) (shell.Word, error) {
+	word := shell.Word{Text: r.dir}
+	if r.dir == "" {
+		word.Holes = []shell.Hole{{}}
+	}
+	if v := r.input[t.field]; !t.dir || v != nil && v != "" {
+		text, err := r.text(t.field)
+		if err != nil {
+			return word, err
+		}
+		word = shell.Word{Text: text}
+		r.trims = t.kind != patterns.FetchURL && text != strings.TrimFunc(text, blank)
+	}
+	if t.glob == "" {
+		return word, nil
+	}
+	pattern, err := r.text(t.glob)
+	if err != nil {
+		return word, err
+	}
+	return follow(word, pattern), nil
+}
+
+// blank reports whether a character is one that the agent's tools take off the
+// ends of a path.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+
+// follow returns the directory that a glob pattern starts from: dir, or where
+// the pattern's leading directories lead. It is unknown when a later part of
+// the pattern can lead out again.
+func follow(dir shell.Word, pattern string) shell.Word {
+	lead, rest := pattern, ""
+	if at := strings.IndexAny(pattern, `*?[{(\`); at >= 0 {
+		lead, rest = pattern[:at], pattern[at:]
+	}
+	lead = lead[:strings.LastIndexByte(lead, '/')+1]
+	switch {
+	case path.IsAbs(lead) || strings.HasPrefix(pattern, "~"):
+		dir = shell.Word{Text: lead}
+	case lead != "":
+		dir.Text += "/" + lead
+	}
+	for _, out := range []string{"..", "{/", ",/", "(/", "|/", `\`} {
+		if strings.Contains(rest, out) {
+			return shell.Word{Holes: []shell.Hole{{Kind: shell.AnyText}}}
+		}
+	}
+	return dir
+}
+
+func shellKind(k patterns.Kind) shell.Kind {
+	switch k {
+	case patterns.ReadPath:
+		return shell.Read
+	case patterns.WritePath:
+		return shell.Write
+	}
+	return shell.Fetch
+}
+
+// readLine reads a command line.
+func (r *reading) readLine(t tool) error {
+	line, err := r.text(t.field)
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(line) == "":
+		return fmt.Errorf("the command line of %s is empty", r.use.Tool)
+	case len(line) > shell.MaxLine:
+		return fmt.Errorf("the command line of %s is longer than %d bytes: write what it holds into a file first", r.use.Tool, shell.MaxLine)
+	}
+	v := r.input[unsandboxed]
+	r.outsideSandbox = v != nil && v != false
+	r.facts = shell.Analyze(line, shell.Options{
+		Dir:       r.dir,
+		Home:      r.know.Place.Home,
+		Workspace: r.know.Place.Workspace,
+		Dialect:   r.use.Dialect,
+		Catalog:   r.know.Catalog,
+	})
+	r.actions = slices.Grow(r.actions, len(r.facts.Actions)+2)
+	outside := r.followConfig()
+	r.catastrophe, _ = risk.Catastrophic(r.facts, r.riskPlace())
+	runs, sub := false, patterns.Subject{Tool: "Bash", Line: line, Simple: r.facts.Simple, Outside: outside}
+	for i := range r.facts.Actions {
+		does := &r.facts.Actions[i]
+		r.add(does, &sub)
+		runs = runs || does.Kind == shell.Command || does.Kind == shell.Opaque
+	}
+	if !runs {
+		// Only redirections or assignments: a deny for Bash as a whole still
+		// has to see that Bash is used.
+		r.addBeside(patterns.Subject{Kind: patterns.Hidden, Tool: "Bash", Line: line})
+	}
+	if r.use.Tool != "Bash" {
+		r.addBeside(patterns.Subject{Kind: patterns.UseTool, Tool: r.use.Tool})
+	}
+	return nil
+}
+
+func (r *reading) riskPlace() risk.Place {
+	return risk.Place{Home: r.know.Place.Home, Workspace: r.know.Place.Workspace}
+}
+
+// followConfig takes the proof from commands whose configuration lies outside
+// the workspace once links are followed, and reports whether the line starts
+// outside while a command needs to know.
+func (r *reading) followConfig() (outside bool) {
+	elsewhere := false
+	for i := range r.facts.Actions {
+		does := &r.facts.Actions[i]
+		if !r.trusted(does.Config) && does.Unproven == "" {
+			does.Unproven = does.Words[0].Text + " takes its configuration from a directory that a link leads to, outside the workspace"
+			does.Elsewhere = !r.trusted(does.Dirs)
+		}
+		elsewhere = elsewhere || does.Elsewhere
+	}
+	return elsewhere && !r.trusted([]shell.Word{{Text: r.dir}})
+}
+
+// trusted reports whether directories lie in the workspace, links followed.
+func (r *reading) trusted(dirs []shell.Word) bool {
+	for i := range dirs {
+		if r.inside != "" && dirs[i].Known() && dirs[i].Text == r.inside {
+			continue
+		}
+		if patterns.Within(dirs[i], r.dir, r.know.Place, r.resolve) != patterns.Yes {
+			return false
+		}
+		r.inside = dirs[i].Text
+	}
+	return true
+}
+
+func (r *reading) addBeside(sub patterns.Subject) {
+	r.actions = append(r.actions, action{sub: sub, parent: -1, beside: true})
+}
+
+// add appends an action; sub holds what is known of the tool use.
+func (r *reading) add(does *shell.Action, sub *patterns.Subject) {
+	n := len(r.actions)
+	r.actions = append(r.actions, action{does: does, parent: does.Parent})
+	a := &r.actions[n]
+	a.sub = *sub
+	a.sub.Recursive = does.Recursive
+	if a.parent >= n {
+		a.parent = -1 // a parent stands before what it does
+	}
+	switch does.Kind {
+	case shell.Command:
+		a.sub.Kind, a.sub.Command = patterns.RunCommand, does
+	case shell.Read, shell.Write:
+		r.addPath(a)
+	case shell.Fetch:
+		a.sub.Kind, a.sub.URL = patterns.FetchURL, patterns.NewURL(does.Path)
+		for at := a.parent; at >= 0 && !does.Followed; at = r.actions[at].parent {
+			r.actions[at].sub.Fetches = append(r.actions[at].sub.Fetches, does.Path)
+		}
+	default:
+		a.sub.Kind, a.sub.May = patterns.Hidden, does.May
+		if does.Kind != shell.Opaque {
+			a.sub.May = shell.MayRun
+		}
+	}
+}
+
+// addPath looks at the path of a read or a write.
+func (r *reading) addPath(a *action) {
+	a.sub.Kind = patterns.ReadPath
+	if a.does.Kind == shell.Write {
+		a.sub.Kind = patterns.WritePath
+	}
+	a.sub.Path = patterns.NewPath(a.does.Path, r.dir, r.know.Place, r.resolve)
+	if r.trims {
+		a.sub.Path.Doubt("the tool may take the blanks around it away")
+	}
+	if a.does.Need != shell.NeedNone {
+		r.expand(a.sub.Path, a.does)
+	}
+	a.inside = a.sub.Path.Inside() == patterns.Yes
+	if a.sub.Kind == patterns.WritePath {
+		a.forms = a.sub.Path.Forms()
+	}
+}
+
+// anyDepth is more levels than a path can have.
+const anyDepth = 4 << 10
+
+// expand notes that pathname expansion, or a search, may meet a symbolic link
+// in a path.
+func (r *reading) expand(p *patterns.Path, does *shell.Action) {
+	dir, depth := p.Expands()
+	switch forms := p.Forms(); {
+	case does.Found && does.NoFollow:
+		return
+	case does.NoFollow:
+		depth--
+	case does.Found && depth == 0:
+		dir, depth = forms[len(forms)-1].Text, anyDepth
+	case does.Found:
+		depth = anyDepth
+	}
+	if depth > 0 && (r.env == nil || r.walk(walk{dir: dir, depth: depth})) {
+		p.Lose()
+	}
+}
+
+// target is where a path leads.
+type target struct {
+	real string
+	ok   bool
+}
+
+// resolve follows symbolic links, without an Env nothing is known of them. Each
+// path is asked for once.
+func (r *reading) resolve(name string) (string, bool) {
+	if r.env == nil {
+		return "", false
+	}
+	if t, asked := r.links[name]; asked {
+		return t.real, t.ok
+	}
+	var t target
+	t.real, t.ok = r.env.Resolve(name)
+	if r.links == nil {
+		r.links = map[string]target{}
+	}
+	r.links[name] = t
+	return t.real, t.ok
+}
+
+// walk is a question to the file system whose answer may take going through a
+// directory: whether a path that the rule covers lies below dir, or, without a
+// rule, whether a name at most depth levels below it is a link.
+type walk struct {
+	dir    string
+	rule   *patterns.Rule
+	hidden bool
+	depth  int
+}
+
+// maxWalks is how many such questions one tool use may take: a command line has
+// room for thousands, and whoever waits for the decision may not wait for long.
+const maxWalks = 1000
+
+// walk asks each question once. Beyond the limit the answer is that it may be
+// so.
+func (r *reading) walk(w walk) bool {
+	found, asked := r.walks[w]
+	if asked {
+		return found
+	}
+	switch {
+	case len(r.walks) >= maxWalks:
+		return true
+	case r.walks == nil:
+		r.walks = map[walk]bool{}
+	}
+	if w.rule != nil {
+		found = r.env.Below(w.dir, w.rule, w.hidden)
+	} else {
+		found = r.env.Links(w.dir, w.depth)
+	}
+	r.walks[w] = found
+	return found
+}
