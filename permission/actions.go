@@ -23,6 +23,9 @@ type act struct {
 	// lifted: the class is higher than that of the tables. looks: all the same it
 	// only looks at something.
 	lifted, looks bool
+	// listed is what the allow lists say, once they were looked at.
+	listed listing
+	looked bool
 }
 
 // weigh makes acts of the actions that were read.

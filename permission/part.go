@@ -185,8 +185,8 @@ func copied(w shell.Word) shell.Word {
 // standsFor returns the answer that act i comes to in a tool use that is asked
 // about: a held ask, else that of the first layer that has one.
 func (e *evaluation) standsFor(i int) answer {
-	for _, layer := range hardLayers {
-		if a := e.hardOne(layer, i); a.given() {
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if a := e.hard(layer, i); a.given() {
 			return a
 		}
 	}

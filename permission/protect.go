@@ -63,21 +63,21 @@ func (e *evaluation) policyProtects(form shell.Word, tree bool) bool {
 // protectedFiles are the absolute paths that the policy protects, and those that
 // links lead to there.
 func (e *evaluation) protectedFiles() []string {
-	if e.files != nil {
-		return e.files
+	if e.watched.files != nil {
+		return e.watched.files
 	}
-	e.files = []string{}
+	e.watched.files = []string{}
 	for i := range e.policy.Protect {
 		name := e.policy.Protect[i].path
 		if name == "" {
 			continue
 		}
-		e.files = append(e.files, name)
-		if real, ok := e.resolve(name); ok && !same(real, name) {
-			e.files = append(e.files, real)
+		e.watched.files = append(e.watched.files, name)
+		if real, ok := e.lookUp(name); ok && !same(real, name) {
+			e.watched.files = append(e.watched.files, real)
 		}
 	}
-	return e.files
+	return e.watched.files
 }
 
 // held reports whether a write to a protected path is a person's to let

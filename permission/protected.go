@@ -156,18 +156,18 @@ func (e *evaluation) guarded(a *act) string {
 // guardedFiles are the guarded files under the names that they are given, and
 // those and the agent's settings under the names that links lead to.
 func (e *evaluation) guardedFiles() []string {
-	if e.guards != nil {
-		return e.guards
+	if e.watched.guarded != nil {
+		return e.watched.guarded
 	}
-	e.guards = []string{}
+	e.watched.guarded = []string{}
 	for _, name := range e.policy.Guarded {
-		e.guards = append(e.guards, path.Clean(name))
+		e.watched.guarded = append(e.watched.guarded, path.Clean(name))
 		e.guardTarget(path.Clean(name))
 	}
 	for _, name := range e.settings.at(e.policy.Place) {
 		e.guardTarget(name)
 	}
-	return e.guards
+	return e.watched.guarded
 }
 
 // settings are the names of the agent's settings at a place. They are kept from
@@ -193,8 +193,8 @@ func (s *settings) at(place patterns.Place) []string {
 
 // guardTarget guards what a link at a name leads to.
 func (e *evaluation) guardTarget(name string) {
-	if real, ok := e.resolve(name); ok && !same(real, name) {
-		e.guards = append(e.guards, real)
+	if real, ok := e.lookUp(name); ok && !same(real, name) {
+		e.watched.guarded = append(e.watched.guarded, real)
 	}
 }
 

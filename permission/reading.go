@@ -104,14 +104,22 @@ type reading struct {
 	profile risk.Profile
 	weighed bool
 
-	links map[string]target
-	walks map[walk]bool
+	links   map[string]target
+	walks   map[walk]bool
+	watched watched // by the policy that judged last
 	// inside is the directory last found to lie in the workspace.
 	inside string
 	others []*reading // of the same tool use, with other knowledge
 	// wordless: what is decided is only supposed. Its parts are not put into
 	// words.
 	wordless bool
+}
+
+// watched are the files that a policy guards and protects, links followed: what a
+// link leads to counts as well.
+type watched struct {
+	by             *Policy
+	guarded, files []string
 }
 
 // action is one action of a tool use.
@@ -477,19 +485,24 @@ type target struct {
 // resolve follows symbolic links, without an Env nothing is known of them. Each
 // path is asked for once.
 func (r *reading) resolve(name string) (string, bool) {
-	if r.env == nil {
-		return "", false
-	}
 	if t, asked := r.links[name]; asked {
 		return t.real, t.ok
 	}
 	var t target
-	t.real, t.ok = r.env.Resolve(name)
+	t.real, t.ok = r.lookUp(name)
 	if r.links == nil {
 		r.links = map[string]target{}
 	}
 	r.links[name] = t
 	return t.real, t.ok
+}
+
+// lookUp is resolve for what is asked for once anyway.
+func (r *reading) lookUp(name string) (string, bool) {
+	if r.env == nil {
+		return "", false
+	}
+	return r.env.Resolve(name)
 }
 
 // walk is a question to the file system whose answer may take going through a

@@ -61,8 +61,8 @@ func (tr *Trace) fill(e *evaluation) {
 	if tr == nil {
 		return
 	}
-	for _, layer := range hardLayers {
-		if a := e.wall(layer); a.given() {
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if a := e.denyWhole(layer); a.given() {
 			tr.Wall = e.stepOf(a, 0)
 			break
 		}
@@ -88,7 +88,7 @@ func (e *evaluation) traced(i int) TracedAction {
 		}
 	}
 	t.Decides = t.decides()
-	if _, listed := e.gate(i); !listed.yes {
+	if l := e.listing(i); !l.yes || e.gate(i).given() {
 		e.nearMiss(a, &t)
 	}
 	return t
@@ -126,7 +126,7 @@ func (s *Step) hard() bool {
 
 // step returns what one layer says to an action, hard answers first.
 func (e *evaluation) step(layer Layer, i int) Step {
-	if a := e.hardOne(layer, i); a.given() {
+	if a := e.hard(layer, i); a.given() {
 		return e.stepOf(a, i)
 	}
 	if e.asksPerson() {
@@ -135,22 +135,15 @@ func (e *evaluation) step(layer Layer, i int) Step {
 		}
 		return Step{}
 	}
-	_, listed := e.gate(i)
 	switch layer {
 	case LayerSessionAllow:
 		return e.sessionStep(i)
-	case LayerMode:
-		return e.stepOf(e.mode(i), i)
 	case LayerAllowList:
 		return e.gateStep(i)
-	case LayerAskList:
-		return e.stepOf(e.askList(i, e.firm(i, listed)), i)
-	case LayerRules:
-		return e.stepOf(e.rules(i, e.firm(i, listed)), i)
 	case LayerDefault:
 		return e.lastStep(i)
 	}
-	return Step{}
+	return e.stepOf(e.soft(layer, i), i)
 }
 
 // sessionStep is the step of the session's allows; one that is about an action
@@ -172,20 +165,23 @@ func (e *evaluation) gateStep(i int) Step {
 	if a := e.first(i); a.grounds == overCeiling {
 		return e.stepOf(a, i)
 	}
-	a, listed := e.gate(i)
-	if !a.given() && listed.rule != nil {
-		rule := because(listed.rule)
-		return Step{Layer: LayerAllowList, Rule: rule.text(), Source: rule.source(), Reason: "it is on the allow list"}
+	a, listed := e.gate(i), because(e.listing(i).rule)
+	if !a.given() && listed.given() {
+		return Step{Layer: LayerAllowList, Rule: listed.text(), Source: listed.source(), Reason: "it is on the allow list"}
 	}
 	return e.stepOf(a, i)
 }
 
+// lastStep is the default's step: behind an allow list that stops the action
+// nothing counts as named.
 func (e *evaluation) lastStep(i int) Step {
-	if e.acts[i].free {
+	switch {
+	case e.acts[i].free:
 		return Step{Layer: LayerDefault, Reason: "it needs no answer"}
+	case e.gate(i).given():
+		return e.stepOf(e.fallback(i, listing{}), i)
 	}
-	_, listed := e.gate(i)
-	return e.stepOf(e.fallback(i, listed), i)
+	return e.stepOf(e.fallback(i, e.listing(i)), i)
 }
 
 // nearMiss finds the allow rule that came nearest to covering an action.

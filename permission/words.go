@@ -259,8 +259,8 @@ func (e *evaluation) inTheWay(a answer, i, j int) bool {
 	if a.behavior == Deny && a.rule.given() {
 		return false
 	}
-	for _, layer := range hardLayers {
-		if e.hardOne(layer, j).given() {
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if e.hard(layer, j).given() {
 			return true
 		}
 	}

@@ -1,0 +1,460 @@
+package permission
+
+import (
+	"fmt"
+
+	"github.com/agent-wrapper/agent-wrapper/patterns"
+)
+
+// verdict asks the layers, and returns the answer that decides with the act
+// that it is about. Hard denies stand over all; then each action takes the
+// answer of the first layer that has one, and the strictest of these decides;
+// a held ask stands over what is no stricter.
+func (e *evaluation) verdict() (answer, int) {
+	held, at := e.hardest()
+	if held.behavior == Deny {
+		return held, at
+	}
+	if e.asksPerson() {
+		return personal, 0
+	}
+	worst, where := answer{}, 0
+	for i := range e.acts {
+		a := e.first(i)
+		if a.behavior > worst.behavior || a.behavior == Allow && e.speaksFor(i, where) && worst.behavior == Allow {
+			worst, where = a, i
+		}
+	}
+	if held.given() && worst.behavior <= Ask {
+		return held, at
+	}
+	return worst, where
+}
+
+// hardest returns the first hard deny, else the first held ask, if there is one.
+func (e *evaluation) hardest() (held answer, at int) {
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if a := e.denyWhole(layer); a.given() {
+			return a, 0
+		}
+		for i := 0; i < len(e.acts) && e.isHard(layer); i++ {
+			switch a := e.hard(layer, i); {
+			case a.behavior == Deny:
+				return a, i
+			case a.given() && !held.given():
+				held, at = a, i
+			}
+		}
+	}
+	return held, at
+}
+
+// first returns the answer of the first layer that has one for an action, of
+// those that only answer where none before them does. An action that is free
+// has none when nobody asks about it.
+func (e *evaluation) first(i int) answer {
+	if e.acts[i].free && !e.asks(i) {
+		return answer{}
+	}
+	for layer := LayerGuard; layer <= LayerDefault; layer++ {
+		if a := e.soft(layer, i); a.given() {
+			return e.capped(layer, a, i)
+		}
+	}
+	return answer{}
+}
+
+// hard is what a layer says to an action wherever it stands: a deny, or an ask
+// that only a person lifts.
+func (e *evaluation) hard(layer Layer, i int) answer {
+	switch layer {
+	case LayerGuard:
+		return e.guardOne(i)
+	case LayerSessionDeny:
+		return e.denied(layer, e.said.deny, i)
+	case LayerDenyList:
+		return e.denied(layer, e.policy.Deny, i)
+	case LayerMode:
+		return e.planned(i)
+	case LayerRules:
+		return e.ruledOut(i)
+	}
+	return answer{}
+}
+
+// isHard reports whether a layer may have a hard answer for some action, so that
+// it has to be asked about each.
+func (e *evaluation) isHard(layer Layer) bool {
+	switch layer {
+	case LayerGuard:
+		return true
+	case LayerSessionDeny:
+		return e.said.deny.Len() > 0
+	case LayerDenyList:
+		return e.policy.Deny.Len() > 0
+	case LayerMode:
+		return e.traits.ReadOnly
+	case LayerRules:
+		return len(e.policy.Rules) > 0
+	}
+	return false
+}
+
+// soft is what a layer says to an action that no layer before it answers.
+func (e *evaluation) soft(layer Layer, i int) answer {
+	switch layer {
+	case LayerSessionAllow:
+		return e.sessionAllow(i)
+	case LayerMode:
+		return e.mode(i)
+	case LayerAllowList:
+		return e.gate(i)
+	case LayerAskList:
+		return e.askList(i, e.certainOnly(i))
+	case LayerRules:
+		return e.rules(i, e.certainOnly(i))
+	case LayerDefault:
+		return e.fallback(i, e.listing(i))
+	}
+	return answer{}
+}
+
+// personal is the ask for a tool use that is itself a question. Nothing but
+// the person's answer lifts it.
+var personal = answer{behavior: Ask, layer: LayerDefault, grounds: forPerson}
+
+// speaksFor reports whether the allow of act i names a decision better than
+// that of act j: a command does, better than what is done beside it.
+func (e *evaluation) speaksFor(i, j int) bool {
+	return e.acts[i].sub.Kind == patterns.RunCommand && e.acts[j].sub.Kind != patterns.RunCommand
+}
+
+// asksPerson reports whether the tool use is itself a question for the person.
+func (e *evaluation) asksPerson() bool {
+	return e.use.Tool == askQuestion || e.use.Tool == exitPlan
+}
+
+// denyWhole returns a layer's hard deny of the tool use as a whole.
+func (e *evaluation) denyWhole(layer Layer) answer {
+	switch layer {
+	case LayerGuard:
+		if why := e.guard(); why != noGrounds {
+			return answer{behavior: Deny, layer: layer, grounds: why}
+		}
+	case LayerAllowList:
+		if b := e.objection.Behavior; b != 0 && b != Ask {
+			return answer{behavior: Deny, layer: layer, grounds: overCeiling}
+		}
+	}
+	return answer{}
+}
+
+// guard returns why a tool use is refused before any rule is looked at.
+func (e *evaluation) guard() grounds {
+	switch {
+	case e.said.paused:
+		return agentPaused
+	case e.catastrophe != "" && !e.policy.NoCatastrophic:
+		return catastrophic
+	}
+	return noGrounds
+}
+
+// guardOne holds what only a person may let through.
+func (e *evaluation) guardOne(i int) answer {
+	a := &e.acts[i]
+	if a.sub.Kind == patterns.WritePath && e.guarded(a) != "" {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: guardsFile}
+	}
+	if i == 0 && e.facts != nil && e.outsideSandbox {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: noSandbox}
+	}
+	if a.protected && e.held(i) {
+		return answer{behavior: Ask, layer: LayerGuard, grounds: protectsFile}
+	}
+	return answer{}
+}
+
+// denied looks for an action in a list of denies.
+func (e *evaluation) denied(layer Layer, set *patterns.Set, i int) answer {
+	rule, m := e.possible(set, i, patterns.Query{})
+	switch m {
+	case patterns.Yes:
+		return answer{behavior: Deny, layer: layer, rule: because(rule), grounds: deniedBy}
+	case patterns.Maybe:
+		return mayBe(layer, because(rule))
+	}
+	return answer{}
+}
+
+// mayBe is the ask for an action that a rule may be about.
+func mayBe(layer Layer, rule cause) answer {
+	return answer{behavior: Ask, layer: layer, rule: rule, grounds: mayCover}
+}
+
+// planned denies what mode plan does not let through.
+func (e *evaluation) planned(i int) answer {
+	a := &e.acts[i]
+	if !e.traits.ReadOnly || e.asksPerson() {
+		return answer{}
+	}
+	switch a.sub.Kind {
+	case patterns.ReadPath, patterns.FetchURL:
+		return answer{}
+	case patterns.UseTool:
+		if a.chore || a.free {
+			return answer{}
+		}
+	case patterns.RunCommand, patterns.Hidden:
+		if a.class.Tier() == 1 || a.looks {
+			return answer{}
+		}
+	}
+	return answer{behavior: Deny, layer: LayerMode, grounds: onlyReading}
+}
+
+// ruledOut looks for an action among the granular denies.
+func (e *evaluation) ruledOut(i int) answer {
+	var maybe answer
+	for _, g := range e.policy.Rules {
+		if g.Action() != patterns.Deny {
+			continue
+		}
+		switch e.meets(g, i) {
+		case patterns.Yes:
+			return answer{behavior: Deny, layer: LayerRules, rule: granular(g), grounds: deniedBy}
+		case patterns.Maybe:
+			if !maybe.given() {
+				maybe = mayBe(LayerRules, granular(g))
+			}
+		}
+	}
+	return maybe
+}
+
+// capped makes an ask of an allow that the ceiling wants a person's word for; a
+// rule of the session, and the mode, are that.
+func (e *evaluation) capped(layer Layer, a answer, i int) answer {
+	if layer >= LayerAllowList && a.behavior == Allow && e.objection.Behavior == Ask && e.acts[i].command() {
+		return answer{behavior: Ask, layer: LayerAllowList, grounds: overCeiling}
+	}
+	return a
+}
+
+// behind asks the layers behind the allow list; certain passes over asks that
+// are only possible.
+func (e *evaluation) behind(i int, certain bool) answer {
+	if a := e.askList(i, certain); a.given() {
+		return a
+	}
+	if a := e.rules(i, certain); a.given() {
+		return a
+	}
+	return e.fallback(i, e.listing(i))
+}
+
+// certainOnly reports whether only an ask that is certain counts: for an action
+// of tier 3 a possible one does not take the place of the default's deny, but it
+// does that of an allow.
+func (e *evaluation) certainOnly(i int) bool {
+	return e.strict(i) && e.behind(i, true).behavior != Allow
+}
+
+// asks reports whether an ask rule may be about an action.
+func (e *evaluation) asks(i int) bool {
+	return e.askList(i, e.strict(i)).given() || e.rules(i, e.strict(i)).behavior == Ask
+}
+
+// strict reports whether only rules with a specifier answer for an action.
+func (e *evaluation) strict(i int) bool {
+	return !e.policy.RiskOff && e.acts[i].class.Tier() == 3
+}
+
+// sessionAllow is the answer of the session's rules. For an action of tier 3
+// they have none, whatever they say and wherever they come from: a person who
+// keeps a rule has seen one use of it, not all that it matches.
+func (e *evaluation) sessionAllow(i int) answer {
+	if e.strict(i) {
+		return answer{}
+	}
+	rule := e.cover(e.said.allow, i)
+	if rule == nil {
+		return answer{}
+	}
+	return answer{behavior: Allow, layer: LayerSessionAllow, rule: because(rule), grounds: allowedForNow}
+}
+
+// gate is the allow list, and the one behind it. It only ever stops an action; a
+// match is no answer, but counts in the end. To ask for what it does not name
+// never takes the place of the default's deny: only that of an allow.
+func (e *evaluation) gate(i int) answer {
+	l, unlisted := e.listing(i), e.unlisted()
+	switch {
+	case l.missed == noGrounds || unlisted == 0:
+		return answer{}
+	case unlisted == Ask && e.strict(i) && e.behind(i, e.certainOnly(i)).behavior != Allow:
+		return answer{}
+	}
+	return answer{behavior: unlisted, layer: LayerAllowList, grounds: l.missed}
+}
+
+// listing is what the allow lists say of an action.
+type listing struct {
+	yes    bool           // it counts as named
+	rule   *patterns.Rule // that names it, nil if it needs none
+	missed grounds        // why it does not pass
+}
+
+// listing looks for an action in the allow list, and in the one behind it, which
+// a bare rule opens for tier 3 too: what names such an action has to stand in
+// the first. Where a miss has no answer of its own there is as good as no list.
+func (e *evaluation) listing(i int) listing {
+	a := &e.acts[i]
+	if !a.looked {
+		a.listed, a.looked = e.look(i), true
+	}
+	return a.listed
+}
+
+func (e *evaluation) look(i int) listing {
+	if a := &e.acts[i]; a.free || a.chore {
+		return listing{yes: true}
+	}
+	rule := e.cover(e.policy.Allow, i)
+	l := listing{yes: rule != nil, rule: rule}
+	switch {
+	case !l.yes && e.policy.Allow.Len() > 0 && (!e.strict(i) || e.coverBy(e.policy.Allow, i, false) == nil):
+		l.missed = notListed
+	case e.policy.Gate.Len() > 0 && e.coverBy(e.policy.Gate, i, false) == nil:
+		l.missed = notListedThere
+	}
+	if l.missed != noGrounds && e.unlisted() == 0 {
+		return listing{missed: l.missed}
+	}
+	return l
+}
+
+// unprovenBy says why a rule that seems to name the action does not prove it.
+func (e *evaluation) unprovenBy(a *act) string {
+	switch {
+	case a.beyond != "":
+		return fmt.Sprintf(" (with %.64q it needs a rule)", a.beyond)
+	case a.does == nil:
+		return ""
+	case a.does.Unproven != "":
+		return " (" + a.does.Unproven + ")"
+	case a.does.Reach > 0 && yes(e.policy.Allow, &a.sub, patterns.Query{}) != nil:
+		return " (a rule must name the subcommand)"
+	}
+	return ""
+}
+
+// unlisted returns the behavior of a gate miss; 0 is none.
+func (e *evaluation) unlisted() Behavior {
+	switch e.policy.Unlisted {
+	case UnlistedAsk:
+		return Ask
+	case UnlistedRisk:
+		return 0
+	case UnlistedDefault:
+		if e.traits.AsksUnlisted {
+			return Ask
+		}
+	}
+	return Deny
+}
+
+// named reports whether only an ask with a specifier counts for an action. One
+// that the policy itself put into tier 3 would else be allowed by the rule that
+// names it where before a bare one asked.
+func (e *evaluation) named(i int, certain bool) bool {
+	return e.strict(i) && (certain || !e.acts[i].lifted)
+}
+
+func (e *evaluation) askList(i int, certain bool) answer {
+	rule, m := e.possible(e.policy.Ask, i, patterns.Query{Specific: e.named(i, certain)})
+	switch {
+	case m == patterns.Yes:
+		return answer{behavior: Ask, layer: LayerAskList, rule: because(rule), grounds: askedBy}
+	case m == patterns.Maybe && !certain:
+		return mayBe(LayerAskList, because(rule))
+	}
+	return answer{}
+}
+
+// rules asks the granular rules: the first ask or allow that matches.
+func (e *evaluation) rules(i int, certain bool) answer {
+	for _, g := range e.policy.Rules {
+		m := e.meets(g, i)
+		if m == patterns.No || certain && m != patterns.Yes || !g.Specific() && e.named(i, certain || g.Action() != patterns.Ask) {
+			continue
+		}
+		switch {
+		case g.Action() == patterns.Ask && m == patterns.Maybe:
+			return mayBe(LayerRules, granular(g))
+		case g.Action() == patterns.Ask:
+			return answer{behavior: Ask, layer: LayerRules, rule: granular(g), grounds: askedBy}
+		case g.Action() == patterns.Allow && m == patterns.Yes && e.proves(g, i):
+			return answer{behavior: Allow, layer: LayerRules, rule: granular(g), grounds: allowedBy}
+		}
+	}
+	return answer{}
+}
+
+// proves reports whether a granular allow may stand for an action that it
+// matches.
+func (e *evaluation) proves(g *patterns.Granular, i int) bool {
+	does := e.acts[i].does
+	return does == nil || does.Unproven == "" || !g.Specific()
+}
+
+// fallback is the last layer: what the allow list named is allowed; without an
+// allow list the tier decides.
+func (e *evaluation) fallback(i int, l listing) answer {
+	a := &e.acts[i]
+	switch {
+	case l.yes && l.rule != nil:
+		return answer{behavior: Allow, layer: LayerDefault, rule: because(l.rule), grounds: allowedBy}
+	case l.yes:
+		return answer{behavior: Allow, layer: LayerDefault, grounds: needsNoRule}
+	case e.strict(i):
+		return answer{behavior: Deny, layer: LayerDefault, grounds: neverRun}
+	case a.harmless(e.policy.RiskOff):
+		return answer{behavior: Allow, layer: LayerDefault, grounds: isHarmless}
+	}
+	return answer{behavior: Ask, layer: LayerDefault, grounds: notAllowed}
+}
+
+// harmless reports whether an action that no rule names may go through by its
+// tier, or, for a tool without a command, because it reads in the workspace.
+func (a *act) harmless(riskOff bool) bool {
+	if a.override != nil && a.sub.Kind == patterns.WritePath {
+		return !riskOff && a.class.Tier() == 1
+	}
+	if !a.command() {
+		return a.sub.Kind == patterns.ReadPath && a.inside && (riskOff || !a.lifted)
+	}
+	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && a.does.Unproven == ""
+}
+
+func (a *act) harmlessBy() string {
+	if a.override != nil {
+		return "tier 1: " + a.why
+	}
+	if !a.command() {
+		return "it reads inside the workspace"
+	}
+	return "tier 1: safe"
+}
+
+func (a *act) unapproved(riskOff bool) string {
+	switch {
+	case a.beyond != "":
+		return fmt.Sprintf("no rule allows it with %.64q", a.beyond)
+	case riskOff || !a.command() && !a.lifted:
+		return "no rule allows it"
+	case a.does.Unproven != "":
+		return "it is not proven harmless: " + a.does.Unproven
+	}
+	return fmt.Sprintf("tier %d: %s", a.class.Tier(), a.why)
+}
