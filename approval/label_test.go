@@ -149,7 +149,7 @@ func (c *compared) labelled(t *testing.T, s step, sub patterns.Subject, about st
 	proven, reach := true, 0
 	if a := sub.Command; a != nil {
 		reach = a.Reach
-		proven = a.Unproven == "" && !slices.ContainsFunc(a.Assigns, func(v shell.Assign) bool { return v.Class != shell.Harmless })
+		proven = !a.Unproven() && !slices.ContainsFunc(a.Assigns, func(v shell.Assign) bool { return v.Class != shell.Harmless })
 		proven = proven && (reach == 0 || !strings.HasPrefix(s.label, "any") || len(split(t, spec(s.rule))) > reach)
 	}
 	_, m := patterns.NewSet(place, rule).Match(&sub, patterns.Query{Reach: reach})

@@ -43,7 +43,7 @@ func maskLine(line string, d shell.Dialect) (masked string, n int, same bool) {
 // same program and the same path.
 func sameDeeds(a, b string, d shell.Dialect) bool {
 	x, y := shell.Analyze(a, shell.Options{Dialect: d}), shell.Analyze(b, shell.Options{Dialect: d})
-	return (x.Failed == "") == (y.Failed == "") && x.Failed == "" &&
+	return x.Failed == nil && y.Failed == nil &&
 		slices.EqualFunc(x.Actions, y.Actions, func(a, b shell.Action) bool { return sameDeed(x, &a, &b) })
 }
 
@@ -111,7 +111,7 @@ func nameOf(a *shell.Action) string {
 	case shell.Fetch:
 		return "fetch " + a.Path.Filled("…")
 	}
-	return "unclear: " + a.Reason
+	return "unclear: " + a.Why.String()
 }
 
 // quoted puts quotes around a word that a shell would not take as one.

@@ -246,8 +246,8 @@ func (c *commandRule) explain(sub *Subject) string {
 	switch {
 	case c.words == nil && len(a.Words) > len(want):
 		return fmt.Sprintf("the command has %d words, the rule is about exactly %d", len(a.Words), len(want))
-	case a.Unproven != "":
-		return a.Unproven
+	case a.Unproven():
+		return a.Why.String()
 	case !harmless(a.Assigns):
 		return "a variable is set that the program may obey"
 	}

@@ -90,7 +90,7 @@ func (c *commandRule) allows(sub *Subject, q Query) Match {
 			return Yes
 		}
 	}
-	if c.words == nil || a.Unproven != "" || len(a.Words) == 0 || !a.Words[0].Known() {
+	if c.words == nil || a.Unproven() || len(a.Words) == 0 || !a.Words[0].Known() {
 		return No
 	}
 	if !c.gaps {

@@ -221,7 +221,7 @@ type kept struct {
 // everything is all of it, for comparison.
 func everything(k kept) string {
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%+v\n%+v\n%s %v %q\n", k.d, k.tr, k.f.Source, k.f.Simple, k.f.Failed)
+	fmt.Fprintf(&sb, "%+v\n%+v\n%s %v %+v\n", k.d, k.tr, k.f.Source, k.f.Simple, k.f.Failed)
 	for _, a := range k.f.Actions {
 		if a.Program != nil {
 			fmt.Fprint(&sb, a.Program.Name, a.Program.Path)

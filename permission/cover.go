@@ -46,7 +46,7 @@ func (a *action) reach() int {
 	switch {
 	case a.sub.Kind != patterns.RunCommand:
 		return 0
-	case a.does.Unproven != "":
+	case a.does.Unproven():
 		return exactOnly
 	}
 	return a.does.Reach
@@ -90,7 +90,7 @@ func (e *evaluation) further(reach, i int) int {
 	if reach == exactOnly || a.parent < 0 || a.does.From < 1 || a.does.Exact {
 		return exactOnly
 	}
-	if a.does.Unproven != "" && !known(e.acts[a.parent].does.Words) {
+	if a.does.Unproven() && !known(e.acts[a.parent].does.Words) {
 		return exactOnly
 	}
 	return reach + a.does.From

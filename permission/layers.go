@@ -341,8 +341,8 @@ func (e *evaluation) unprovenBy(a *act) string {
 		return fmt.Sprintf(" (with %.64q it needs a rule)", a.beyond)
 	case a.does == nil:
 		return ""
-	case a.does.Unproven != "":
-		return " (" + a.does.Unproven + ")"
+	case a.does.Unproven():
+		return " (" + a.does.Why.String() + ")"
 	case a.does.Reach > 0 && yes(e.policy.Allow, &a.sub, patterns.Query{}) != nil:
 		return " (a rule must name the subcommand)"
 	}
@@ -405,7 +405,7 @@ func (e *evaluation) rules(i int, certain bool) answer {
 // matches.
 func (e *evaluation) proves(g *patterns.Granular, i int) bool {
 	does := e.acts[i].does
-	return does == nil || does.Unproven == "" || !g.Specific()
+	return does == nil || !does.Unproven() || !g.Specific()
 }
 
 // fallback is the last layer: what the allow list named is allowed; without an
@@ -434,7 +434,7 @@ func (a *act) harmless(riskOff bool) bool {
 	if !a.command() {
 		return a.sub.Kind == patterns.ReadPath && a.inside && (riskOff || !a.lifted)
 	}
-	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && a.does.Unproven == ""
+	return !riskOff && a.sub.Kind == patterns.RunCommand && a.class.Tier() == 1 && !a.does.Unproven()
 }
 
 func (a *act) harmlessBy() string {
@@ -453,8 +453,8 @@ func (a *act) unapproved(riskOff bool) string {
 		return fmt.Sprintf("no rule allows it with %.64q", a.beyond)
 	case riskOff || !a.command() && !a.lifted:
 		return "no rule allows it"
-	case a.does.Unproven != "":
-		return "it is not proven harmless: " + a.does.Unproven
+	case a.does.Unproven():
+		return "it is not proven harmless: " + a.does.Why.String()
 	}
 	return fmt.Sprintf("tier %d: %s", a.class.Tier(), a.why)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // TestLinksThatGlobsMeet: pathname expansion may make a name that is a link
@@ -109,5 +110,18 @@ func TestWalksAreLimited(t *testing.T) {
 	}
 	if d, walks := decide(sb.String()); outcome(d) != "ask deny-list Read(*.pem) held" || walks != maxWalks {
 		t.Errorf("%s after %d walks", outcome(d), walks)
+	}
+}
+
+// TestLinkedConfig: a program that obeys its directory is not covered where a
+// link in the workspace leads out of it.
+func TestLinkedConfig(t *testing.T) {
+	s := spec{allow: "Bash(make:*); Bash(cd:*)", env: fakeFS{links: map[string]string{workspace + "/out": "/srv/out"}}}
+	why := shell.Why{Cause: shell.CauseConfigLinked, Name: "make"}.String()
+	if got := s.decideOn(t, using("Bash", "make -C out test")); got.Behavior == Allow || !strings.Contains(got.Reason, why) {
+		t.Errorf("%v: %s, want %q", got.Behavior, got.Reason, why)
+	}
+	if got := s.decideOn(t, using("Bash", "make -C src test")); got.Behavior != Allow {
+		t.Errorf("%v: %s", got.Behavior, got.Reason)
 	}
 }

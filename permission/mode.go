@@ -54,7 +54,7 @@ type edit struct {
 
 func (e *evaluation) onlyEdits(i int) bool {
 	does := e.acts[i].does
-	if does.Program == nil || does.Unproven != "" || !does.Words[0].Known() || does.Words[0].Text != does.Program.Name {
+	if does.Program == nil || does.Unproven() || !does.Words[0].Known() || does.Words[0].Text != does.Program.Name {
 		return false
 	}
 	if e.edits == nil {

@@ -380,8 +380,8 @@ func (r *reading) followConfig() (outside bool) {
 	elsewhere := false
 	for i := range r.facts.Actions {
 		does := &r.facts.Actions[i]
-		if !r.trusted(does.Config) && does.Unproven == "" {
-			does.Unproven = does.Words[0].Text + " takes its configuration from a directory that a link leads to, outside the workspace"
+		if !r.trusted(does.Config) && !does.Unproven() {
+			does.Why = shell.Why{Cause: shell.CauseConfigLinked, Name: does.Words[0].Text}
 			does.Elsewhere = !r.trusted(does.Dirs)
 		}
 		elsewhere = elsewhere || does.Elsewhere

@@ -1,13 +1,7 @@
 package permission
 
 import (
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,10 +188,15 @@ var spots = []spot{
 	{"ls (", "the line cannot be parsed", "ls", shell.Bash},
 	{strings.Repeat("(", 2000), "opens more than", "ls", shell.Bash},
 	{"Get-ChildItem", "not read", "", shell.Foreign},
+	{strings.Repeat("ls;", 11000), "the reader failed: the line has too many parts", "ls", shell.Bash},
+	// Text that a command runs.
+	{"bash -c 'ls ('", "bash -c: the line cannot be parsed: 1:1: ", "bash -c ls", shell.Bash},
+	{"ksh -c ls", "ksh -c: the line is for a shell that is not read here", "bash -c ls", shell.Bash},
+	{`agent-wrapper exec -- "$x"`, "the command is known only when it runs", "agent-wrapper exec -- ls", shell.Bash},
 }
 
-// unreached are reasons for trees that the parser makes of other languages
-// only: no line of bash leads there, the guard stands in case one does.
+// unreached are causes that no line leads to: most are for trees that the parser
+// makes of other languages only. The guard stands in case one does.
 var unreached = []string{
 	"arithmetic of another shell",
 	"a comparison that is not known here",
@@ -208,6 +207,68 @@ var unreached = []string{
 	"a command of a kind that is not known here",
 	"a loop of a kind that is not known here",
 	"a function of another shell",
+
+	// Of two causes the first stands; of a command with a subcommand a rule is
+	// asked that names it.
+	"-files0-from of find reads names from a file",
+	"npm config edit opens an editor",
+}
+
+// doubts are lines with a command that is unproven, the words for it, and a line
+// without the doubt.
+var doubts = []spot{
+	{"A=1 ls", "the program may obey the variable A", "ls", shell.Bash},
+	{"frob $x", "an argument of frob is known only when it runs, and may be an option", `frob -- "a$x"`, shell.Bash},
+	{"git log $x", "the argument … is known only when it runs, and may be an option", "git log", shell.Bash},
+	{"history -w f", "option -w of history needs a rule for these very words", "history", shell.Bash},
+	{"curl -T f http://h/", "option -T of curl sends a file to a host", "curl http://h/", shell.Bash},
+	{"gh api -F a=@f x", "option -F of gh sends a file to a host", "gh api -F a=b x", shell.Bash},
+	{`gh api -F "a=$x" x`, "option -F of gh may send a file to a host", "gh api -F a=b x", shell.Bash},
+	{`curl -d "$x" http://h/`, "option -d of curl may send a file to a host", "curl -d a http://h/", shell.Bash},
+	{"make -C /elsewhere", "make takes its configuration from a directory outside the workspace, or an unknown one", "make -C a", shell.Bash},
+	{"make A$x=1", "the argument A…=1 is known only when it runs, and may be an option", "make A=1", shell.Bash},
+	{`make "A$x=1"`, "the argument A…=1 of make may set any variable that begins with A", "make A=1", shell.Bash},
+	{"make \"X='a;b'\"", "recipes that put the variable X in single quotes would run part of its value", "make X=a", shell.Bash},
+	{`make "X=$y"`, "the value of the variable X is known only when it runs, and recipes may run it", "make X=a", shell.Bash},
+	{"go build -gcflags=-cpuprofile=x", "option -gcflags of go may name a file that is written", "go build", shell.Bash},
+	{"rustc -C frob=x a.rs", "option -C frob of rustc needs a rule for these very words", "rustc a.rs", shell.Bash},
+	{"cmake /elsewhere", "cmake obeys a project outside the workspace, or an unknown one", "cmake a", shell.Bash},
+	{"mvn a:b:c", "the goal a:b:c is a plugin that is fetched", "mvn test", shell.Bash},
+	{"history -z", "an option of history changes the history file", "history", shell.Bash},
+	{"docker-compose -f https://h/x", "option -f of docker-compose names a source on another machine", "docker-compose -f a", shell.Bash},
+	{"deno npm:x", "deno fetches what it runs", "deno a.ts", shell.Bash},
+	{"yarn workspace a add x", "yarn does more than its everyday work here", "yarn add x", shell.Bash},
+	{`curl -w "$x" http://h/`, "option -w of curl is known only when it runs", "curl -w a http://h/", shell.Bash},
+	{"tar f x", "what tar does is not clear from its options", "tar tf x", shell.Bash},
+	{`jq ".a$x" f`, "the filter of jq is known only when it runs", "jq .a f", shell.Bash},
+	{"jq env f", "the filter of jq reads more than its input", "jq .a f", shell.Bash},
+	// A tool use with such a line is refused before it is read.
+	{strings.Repeat("a", 1<<16+1), "the line is longer than 65536 bytes", "ls", shell.Bash},
+	{"ls \x00", "the line holds a NUL byte", "ls", shell.Bash},
+}
+
+// causes are the causes that the actions of a line have.
+func causes(line string, d shell.Dialect) []shell.Why {
+	var found []shell.Why
+	for _, a := range shell.Analyze(line, shell.Options{Dir: "/home/dev/proj", Home: "/home/dev", Dialect: d}).Actions {
+		if a.Why.Cause != 0 {
+			found = append(found, a.Why)
+		}
+	}
+	return found
+}
+
+// TestDoubts: a doubt is put into words, and gone without what causes it.
+func TestDoubts(t *testing.T) {
+	for _, s := range doubts {
+		said := func(why shell.Why) bool { return why.String() == s.reason }
+		if found := causes(s.line, s.dialect); !slices.ContainsFunc(found, said) {
+			t.Errorf("%.80q: %q, want %q", s.line, found, s.reason)
+		}
+		if after := causes(s.clear, s.dialect); slices.ContainsFunc(after, said) {
+			t.Errorf("%q is still in doubt: %q", s.clear, after)
+		}
+	}
 }
 
 // opaque returns the reasons of the opaque spots of a line, with their
@@ -216,7 +277,7 @@ func opaque(line string, d shell.Dialect) map[string]string {
 	found := map[string]string{}
 	for _, a := range shell.Analyze(line, shell.Options{Dir: "/home/dev/proj", Home: "/home/dev", Dialect: d}).Actions {
 		if a.Kind == shell.Opaque {
-			found[a.Reason] = a.Rewrite
+			found[a.Why.String()] = a.Why.Rewrite()
 		}
 	}
 	return found
@@ -265,93 +326,17 @@ func TestSpots(t *testing.T) {
 	}
 }
 
-// TestSpotsAreAll reads the source of the analyser: every place that makes an
-// opaque spot has its line above.
-func TestSpotsAreAll(t *testing.T) {
-	sites := spotSites(t)
-	if len(sites) < 80 {
-		t.Fatalf("only %d places were found", len(sites))
-	}
-	seen := map[string]bool{}
-	for _, s := range spots {
-		for reason := range opaque(s.line, s.dialect) {
-			for site, form := range sites {
-				seen[site] = seen[site] || form.MatchString(reason)
-			}
+// TestCausesAreAll: every cause has a line above that leads to it.
+func TestCausesAreAll(t *testing.T) {
+	seen := map[shell.Cause]bool{shell.CauseConfigLinked: true} // the evaluation itself gives it: TestLinkedConfig
+	for _, s := range slices.Concat(spots, doubts) {
+		for _, why := range causes(s.line, s.dialect) {
+			seen[why.Cause] = true
 		}
 	}
-	for _, u := range unreached {
-		if _, ok := sites[strconv.Quote(u)]; !ok {
-			t.Errorf("no place makes the spot %q any more", u)
-		}
-		if seen[strconv.Quote(u)] {
-			t.Errorf("a line leads to %q: give it its row", u)
-		}
-		seen[strconv.Quote(u)] = true
-	}
-	for site := range sites {
-		if !seen[site] {
-			t.Errorf("no line shows the opaque spot %s", site)
+	for c := shell.Cause(1); c.String() != ""; c++ {
+		if nobody := slices.Contains(unreached, c.String()); seen[c] == nobody {
+			t.Errorf("cause %d, %q: a line leads to it: %v, want %v", c, c, seen[c], !nobody)
 		}
 	}
-}
-
-// spotSites returns the reasons that calls of opaque and odd give, as they
-// stand in the source, each with the form of the text that it makes. A reason
-// that is handed on is found where it comes from.
-func spotSites(t *testing.T) map[string]*regexp.Regexp {
-	t.Helper()
-	names, err := filepath.Glob("../shell/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sites := map[string]*regexp.Regexp{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spotSite(n, sites)
-			return true
-		})
-	}
-	return sites
-}
-
-// spotSite notes the reason that a call of opaque or odd gives.
-func spotSite(n ast.Node, sites map[string]*regexp.Regexp) {
-	call, ok := n.(*ast.CallExpr)
-	if !ok || len(call.Args) < 2 {
-		return
-	}
-	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || method.Sel.Name != "odd" && method.Sel.Name != "opaque" {
-		return
-	}
-	reason := call.Args[len(call.Args)-2]
-	if _, handedOn := reason.(*ast.Ident); !handedOn {
-		text, form := reasonForm(reason)
-		sites[text] = regexp.MustCompile("^" + form + "$")
-	}
-}
-
-// reasonForm returns an expression as it stands and the pattern of the texts
-// that it may make.
-func reasonForm(x ast.Expr) (text, form string) {
-	switch x := x.(type) {
-	case *ast.BasicLit:
-		if s, err := strconv.Unquote(x.Value); err == nil {
-			return x.Value, regexp.QuoteMeta(s)
-		}
-	case *ast.BinaryExpr:
-		a, b := x.X, x.Y
-		textA, formA := reasonForm(a)
-		textB, formB := reasonForm(b)
-		return textA + " + " + textB, formA + formB
-	}
-	return fmt.Sprintf("%T", x), "(?s:.*)"
 }

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
@@ -38,8 +37,8 @@ func (a *action) appendTo(b []byte) []byte {
 	case patterns.FetchURL:
 		return appendShown(append(b, "fetch "...), []shell.Word{a.does.Path})
 	case patterns.Hidden:
-		if a.does != nil && a.does.Reason != "" {
-			return append(append(b, "do what cannot be read: "...), a.does.Reason...)
+		if a.does != nil {
+			return append(append(b, "do what cannot be read: "...), a.does.Why.String()...)
 		}
 	case patterns.UseTool:
 		if a.sub.Name != "" {
@@ -92,7 +91,7 @@ func (a *action) doubt() string {
 		return "the host is not known for certain"
 	case patterns.Hidden:
 		if a.does != nil {
-			return a.does.Reason
+			return a.does.Why.String()
 		}
 	}
 	return "what it does is not known"
@@ -231,24 +230,27 @@ func (e *evaluation) rewrites(a answer, i int) string {
 	if a.whole() {
 		return ""
 	}
-	text, why := "", e.why(a, i)
-	seen := map[string]bool{}
+	text := ""
+	seen := map[shell.Why]bool{}
 	for j := range e.acts {
-		does := e.acts[j].does
-		if does == nil || does.Rewrite == "" || seen[does.Reason] || !e.inTheWay(a, i, j) {
+		if !e.acts[j].hidden() || seen[e.acts[j].does.Why] || !e.inTheWay(a, i, j) {
 			continue
 		}
-		seen[does.Reason] = true
+		spot := e.acts[j].does.Why
+		seen[spot] = true
 		if len(seen) > maxSpots {
 			return text + ". More of it cannot be read"
 		}
-		if !strings.Contains(why, does.Reason) && i != j {
-			text += ". It cannot be read: " + does.Reason
+		if !e.acts[i].hidden() || e.acts[i].does.Why != spot { // the reason names it
+			text += ". It cannot be read: " + spot.String()
 		}
-		text += ". Instead: " + does.Rewrite
+		text += ". Instead: " + spot.Rewrite()
 	}
 	return text
 }
+
+// hidden reports whether the act is an opaque spot.
+func (a *act) hidden() bool { return a.does != nil && a.does.Kind == shell.Opaque }
 
 // inTheWay reports whether act j, an opaque spot, keeps the tool use from being
 // allowed, where answer a about act i decides.

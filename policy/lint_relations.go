@@ -82,7 +82,7 @@ func (l *linter) neverAllowed(r *linted) string {
 func opaque(facts *shell.Facts) string {
 	for i := range facts.Actions {
 		if a := &facts.Actions[i]; a.Kind == shell.Opaque {
-			return a.Reason
+			return a.Why.String()
 		}
 	}
 	return ""

@@ -57,7 +57,7 @@ func simple(facts *shell.Facts) bool {
 			return false
 		}
 	}
-	return facts.Failed == ""
+	return facts.Failed == nil
 }
 
 // lineOf is the text of a rule as a line of the shell, with an expansion for

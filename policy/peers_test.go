@@ -138,7 +138,7 @@ func (c *compared) split(t *testing.T, check *Check) {
 			parts = append(parts, c.Input[a.Pos:a.End])
 			roots = append(roots, a.Words[0].Text)
 		case shell.Opaque:
-			parts = append(parts, "("+a.Reason+")")
+			parts = append(parts, "("+a.Why.String()+")")
 		}
 	}
 	got := parts

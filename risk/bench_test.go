@@ -51,7 +51,7 @@ func joined(all []string, n int) []string {
 	var out, parts []string
 	size := 0
 	for _, line := range all {
-		if len(line) > n/2 || strings.ContainsAny(line, "\\#") || analyze(line).Failed != "" || strings.Contains(line, "<<") {
+		if len(line) > n/2 || strings.ContainsAny(line, "\\#") || analyze(line).Failed != nil || strings.Contains(line, "<<") {
 			continue
 		}
 		if size+len(line)+1 > n {

@@ -8,9 +8,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-// forkBomb is the reason that shell gives for an opaque spot in which a
-// function starts itself in a pipe or in the background.
-const forkBomb = "fork bomb"
+// forkBomb is a function that starts itself in a pipe or in the background.
+var forkBomb = shell.Why{Cause: shell.CauseForkBomb}.String()
 
 // Catastrophic reports whether a command line would do what no rule and no
 // mode may allow, and says what: the recursive removal of /, a home, the
@@ -61,7 +60,7 @@ func newLine(f *shell.Facts, place Place, in *room) line {
 func (l *line) catastrophe(i int) string {
 	a := &l.facts.Actions[i]
 	switch {
-	case a.Kind == shell.Opaque && a.Reason == forkBomb:
+	case a.Kind == shell.Opaque && a.Why.Cause == shell.CauseForkBomb:
 		return forkBomb
 	case a.Kind == shell.Write && device(&a.Path) && !onlyMetadata(l.facts, a):
 		return "destructive operation on the block device " + shown(&a.Path)

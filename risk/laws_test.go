@@ -155,7 +155,7 @@ func TestWrappingLaw(t *testing.T) {
 func TestErrorLaw(t *testing.T) {
 	for _, line := range lines(t) {
 		f := analyze(line)
-		if f.Failed != "" || strings.HasSuffix(line, `\`) {
+		if f.Failed != nil || strings.HasSuffix(line, `\`) {
 			continue
 		}
 		want := Facts(f, Default)

@@ -2,14 +2,10 @@ package risk
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
-
-// unparsed begins the reason of a line in which the parser found an error.
-const unparsed = "the line cannot be parsed"
 
 // maxTried is how many bytes are read to find what runs of a line with an
 // error; a reading counts as perRead bytes at least.
@@ -18,10 +14,7 @@ const (
 	perRead  = 64
 )
 
-var (
-	negations = regexp.MustCompile(`!(\s+!)+(\s)`)
-	openDoc   = regexp.MustCompile("unclosed here-document [`\"](.*)[`\"]$")
-)
+var negations = regexp.MustCompile(`!(\s+!)+(\s)`)
 
 // unread looks at the parts of a line that could not be read.
 type unread struct {
@@ -35,7 +28,7 @@ type unread struct {
 // time it meets it. It is not ok if to find out would take too long.
 func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 	a := &f.Actions[i]
-	if a.Kind != shell.Opaque || !strings.Contains(a.Reason, unparsed) {
+	if a.Kind != shell.Opaque || a.Why.Cause != shell.CauseUnparsed && a.Why.Cause != shell.CauseTextUnparsed {
 		return nil, true
 	}
 	opt := shell.Options{Home: u.place.Home, Workspace: u.place.Workspace}
@@ -43,7 +36,7 @@ func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 		opt.Dir = a.Dirs[0].Text
 	}
 	for _, text := range textsOf(f, a) {
-		runs, ok := u.text(text, f.Failed, opt)
+		runs, ok := u.text(text, f, opt)
 		if !ok {
 			return nil, false
 		}
@@ -57,7 +50,7 @@ func (u *unread) runs(f *shell.Facts, i int) (out []*shell.Facts, ok bool) {
 // textsOf are the texts of which one could not be read: the line, or words of
 // the command that runs them (bash -c, eval).
 func textsOf(f *shell.Facts, a *shell.Action) []string {
-	if f.Failed != "" {
+	if f.Failed != nil {
 		return []string{f.Source}
 	}
 	if a.Parent < 0 {
@@ -85,28 +78,21 @@ func (u *unread) analyze(text string, opt shell.Options) (f *shell.Facts, ok boo
 }
 
 // text returns what runs of a text that cannot be read, nil if nothing is known
-// to. failed is why it cannot be, "" if that is not known.
-func (u *unread) text(text, failed string, opt shell.Options) (runs *shell.Facts, ok bool) {
-	if one := negations.ReplaceAllString(text, "!$2"); one != text || failed == "" {
+// to. It is the line of f, or stands in one of its words.
+func (u *unread) text(text string, f *shell.Facts, opt shell.Options) (runs *shell.Facts, ok bool) {
+	if one := negations.ReplaceAllString(text, "!$2"); one != text || f.Failed == nil {
 		runs, ok := u.analyze(one, opt)
-		if !ok || runs.Failed == "" {
+		if !ok || runs.Failed == nil {
 			return runs, ok
 		}
-		text, failed = one, runs.Failed
+		text, f = one, runs
 	}
-	if end := openDoc.FindStringSubmatch(failed); end != nil {
-		if again, ok := u.analyze(text+"\n"+end[1]+"\n", opt); !ok || again.Failed == "" {
+	if end := f.Failed.Document; end != "" {
+		if again, ok := u.analyze(text+"\n"+end+"\n", opt); !ok || again.Failed == nil {
 			return again, ok
 		}
 	}
-	return u.before(text, errorLine(failed), opt)
-}
-
-// errorLine is the number of the line in which the parser found the error.
-func errorLine(failed string) int {
-	number, _, _ := strings.Cut(strings.TrimPrefix(failed, unparsed+": "), ":")
-	n, _ := strconv.Atoi(number)
-	return n
+	return u.before(text, f.Failed.Line, opt)
 }
 
 // before reads the lines before the first command with an error. As a rule that
@@ -115,7 +101,7 @@ func errorLine(failed string) int {
 func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Facts, ok bool) {
 	lines := strings.SplitAfter(text, "\n")
 	for to := min(bad-1, len(lines)); to > max(0, bad-4); to-- {
-		if runs, ok := u.analyze(strings.Join(lines[:to], ""), opt); !ok || runs.Failed == "" {
+		if runs, ok := u.analyze(strings.Join(lines[:to], ""), opt); !ok || runs.Failed == nil {
 			return runs, ok
 		}
 	}
@@ -125,7 +111,7 @@ func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Fa
 		switch {
 		case !ok:
 			return nil, false
-		case part.Failed == "":
+		case part.Failed == nil:
 			whole = to
 		}
 	}
@@ -138,7 +124,7 @@ func (u *unread) before(text string, bad int, opt shell.Options) (runs *shell.Fa
 // finding is that of what runs of the action at index i although it could not be
 // read; the zero value is none.
 func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
-	if f.Failed != "" && spellsForkBomb(f.Source) {
+	if f.Failed != nil && spellsForkBomb(f.Source) {
 		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
 	}
 	parts, ok := u.runs(f, i)
@@ -156,7 +142,7 @@ func (u *unread) finding(f *shell.Facts, i int, p Profile) Finding {
 
 // catastrophe returns why what runs of the action at index i is catastrophic.
 func (u *unread) catastrophe(f *shell.Facts, i int) string {
-	if f.Failed != "" && spellsForkBomb(f.Source) {
+	if f.Failed != nil && spellsForkBomb(f.Source) {
 		return forkBomb
 	}
 	parts, _ := u.runs(f, i)

@@ -47,10 +47,10 @@ func TestUnreadableLinesRunInPart(t *testing.T) {
 		f := analyze(line)
 		reason, found := Catastrophic(f, place)
 		if found != want {
-			t.Errorf("%q: catastrophic %v (%s), want %v; it reads %q", line, found, reason, want, f.Failed)
+			t.Errorf("%q: catastrophic %v (%s), want %v; it reads %+v", line, found, reason, want, f.Failed)
 		}
 		got := Summary(f, AppendEach(nil, f, Default, place))
-		if (got.Class == Forbidden) != want || f.Failed != "" && got.Class == Safe {
+		if (got.Class == Forbidden) != want || f.Failed != nil && got.Class == Safe {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}
@@ -87,7 +87,7 @@ func TestUnreadableForTooLong(t *testing.T) {
 		t.Errorf("%v %s", got.Class, got.Reason)
 	}
 	for _, text := range []string{"! ! ls", "cat <<E\nx", "ls\nls )"} {
-		if runs, ok := (&unread{tried: maxTried}).text(text, analyze(text).Failed, shell.Options{}); ok || runs != nil {
+		if runs, ok := (&unread{tried: maxTried}).text(text, analyze(text), shell.Options{}); ok || runs != nil {
 			t.Errorf("%q is read although too much was", text)
 		}
 	}
@@ -95,7 +95,7 @@ func TestUnreadableForTooLong(t *testing.T) {
 
 // An opaque action without a command that runs it has no text.
 func TestUnreadableWithoutParent(t *testing.T) {
-	f := shell.Facts{Actions: []shell.Action{{Kind: shell.Opaque, Parent: -1, Reason: "eval: " + unparsed}}}
+	f := shell.Facts{Actions: []shell.Action{{Kind: shell.Opaque, Parent: -1, Why: shell.Why{Cause: shell.CauseTextUnparsed}}}}
 	if got := Facts(&f, Default); got.Class != Moderate {
 		t.Errorf("%+v", got)
 	}

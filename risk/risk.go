@@ -219,7 +219,7 @@ func fetchedClass(p Profile) Class {
 // readsProgram reports whether an action is a program that is read from
 // standard input.
 func readsProgram(a *shell.Action) bool {
-	return a.Kind == shell.Opaque && strings.Contains(a.Reason, "reads from standard input")
+	return a.Kind == shell.Opaque && a.Why.Cause == shell.CauseStandardInput
 }
 
 // Action returns the finding of one action of any kind. A kind that is not
@@ -248,12 +248,12 @@ func action(a *shell.Action, p Profile, in *room) Finding {
 
 func hidden(a *shell.Action) Finding {
 	switch {
-	case a.Reason == forkBomb:
+	case a.Why.Cause == shell.CauseForkBomb:
 		return Finding{Class: Forbidden, Reason: forkBomb, Factors: alone(FactorCatastrophic)}
 	case readsProgram(a):
-		return Finding{Class: High, Reason: a.Reason, Factors: alone(FactorInterpreter)}
+		return Finding{Class: High, Reason: a.Why.String(), Factors: alone(FactorInterpreter)}
 	}
-	return Finding{Class: Moderate, Reason: a.Reason, Factors: alone(FactorDynamic)}
+	return Finding{Class: Moderate, Reason: a.Why.String(), Factors: alone(FactorDynamic)}
 }
 
 // Command returns the finding of a Command action: what the tables say of the
@@ -375,8 +375,8 @@ func (u *use) prove(f *Finding, r *row, a *shell.Action) {
 		f.raise(Moderate, "what it runs is not known", FactorDynamic)
 	case odd != "":
 		f.raise(Moderate, "option "+odd+" is not known", FactorArgument)
-	case a.Unproven != "":
-		f.raise(Moderate, a.Unproven, FactorArgument)
+	case a.Unproven():
+		f.raise(Moderate, a.Why.String(), FactorArgument)
 	case u.unsure:
 		f.raise(Moderate, "an argument is known only when it runs", FactorArgument)
 	}

@@ -260,7 +260,7 @@ func TestSafeMustBeProven(t *testing.T) {
 	unknownArgument := words("git", "log")
 	unknownArgument.Words = append(unknownArgument.Words, hole)
 	unproven := words("ls")
-	unproven.Unproven = "for a reason"
+	unproven.Why.Cause = shell.CauseConfigLinked
 	option := words("whoami", "--frob")
 	substituted := words("ls")
 	substituted.Substitution = true

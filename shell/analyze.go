@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -31,13 +32,15 @@ func Analyze(line string, opt Options) *Facts { return read(line, opt, true) }
 func read(line string, opt Options, quick bool) (f *Facts) {
 	defer func() {
 		if r := recover(); r != nil {
-			f = failed(line, opt, fmt.Sprintf("the reader failed: %v", r))
+			f = failed(line, opt, because(causeReaderFailed, fmt.Sprint(r)))
 		}
 	}()
 	w := newWalker(opt, line)
 	w.quick = quick
-	if why := w.text(line, opt.Dialect, &w.home, -1); why != "" {
-		return failed(line, opt, why)
+	if _, why, err := w.run(line, opt.Dialect, &w.home, -1); why.Cause != 0 {
+		f = failed(line, opt, why)
+		f.Failed.stopped(line, err)
+		return f
 	}
 	w.writtenThenRun()
 	w.throughLinks()
@@ -47,20 +50,20 @@ func read(line string, opt Options, quick bool) (f *Facts) {
 }
 
 // refuse returns why a line is not given to the parser at all.
-func refuse(line string, d Dialect) string {
+func refuse(line string, d Dialect) Why {
 	switch {
 	case d == Foreign:
-		return "the line is for a shell that is not read here"
+		return because(causeForeign)
 	case len(line) > MaxLine:
-		return fmt.Sprintf("the line is longer than %d bytes", MaxLine)
+		return because(causeTooLong, strconv.Itoa(MaxLine))
 	case strings.IndexByte(line, 0) >= 0:
-		return "the line holds a NUL byte"
+		return because(causeNUL)
 	case openers(line) > maxOpeners:
 		// The parser has no depth limit, and a stack overflow cannot be
 		// recovered: count before the parse.
-		return fmt.Sprintf("the line opens more than %d brackets", maxOpeners)
+		return because(causeBrackets, strconv.Itoa(maxOpeners))
 	}
-	return ""
+	return Why{}
 }
 
 func openers(line string) int {
@@ -68,14 +71,13 @@ func openers(line string) int {
 }
 
 // failed returns facts with the whole line as one opaque spot.
-func failed(line string, opt Options, why string) *Facts {
+func failed(line string, opt Options, why Why) *Facts {
 	return &Facts{
 		Source: line,
-		Failed: why,
+		Failed: &Failure{Why: why},
 		Actions: []Action{{
 			Kind: Opaque, Need: NeedCover, May: MayRun, Parent: -1, From: -1,
-			Reason: why, Rewrite: "write the command in a simpler form, one step at a time",
-			End: len(line), Dirs: []Word{known(opt.Dir)},
+			Why: why, End: len(line), Dirs: []Word{known(opt.Dir)},
 		}},
 	}
 }
@@ -84,10 +86,7 @@ func failed(line string, opt Options, why string) *Facts {
 // that comes with an error is thrown away: lines before the error have run by
 // the time bash sees it. A parser that failed, or panicked, is not used again.
 func parse(text string) (*syntax.File, error) {
-	p, _ := parsers.Get().(*bashParser)
-	if p == nil {
-		p = &bashParser{Parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}
-	}
+	p := borrow()
 	p.src.Reset(text)
 	f, err := p.Parse(&p.src, "")
 	if err != nil {
@@ -98,21 +97,16 @@ func parse(text string) (*syntax.File, error) {
 	return f, nil
 }
 
-// text walks shell text that starts in s, as a child of the action parent, and
-// returns why it could not be read.
-func (w *walker) text(text string, d Dialect, s *scope, parent int) string {
-	_, why := w.run(text, d, s, parent)
-	return why
-}
-
-// run is text, and returns what comes after it as well.
-func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, string) {
-	if why := refuse(text, d); why != "" {
-		return same(s), why
+// run walks shell text that starts in s, as a child of the action parent, and
+// returns what comes after it, or why it could not be read, with the error of
+// the parser.
+func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, Why, error) {
+	if why := refuse(text, d); why.Cause != 0 {
+		return same(s), why, nil
 	}
 	file, tree, err := w.tree(text)
 	if err != nil {
-		return same(s), "the line cannot be parsed: " + err.Error()
+		return same(s), because(CauseUnparsed, err.Error()), err
 	}
 	if tree != nil && w.facts.Actions == nil {
 		w.facts.Actions = make([]Action, 0, tree.actions())
@@ -131,7 +125,7 @@ func (w *walker) run(text string, d Dialect, s *scope, parent int) (outcome, str
 	if tree != nil {
 		tree.free()
 	}
-	return end, ""
+	return end, Why{}, nil
 }
 
 // tree reads text. If it is plain the tree is to be freed when it has been
@@ -188,18 +182,21 @@ func substitutes(parts []syntax.WordPart) bool {
 // the state after it.
 func (w *walker) nested(text string, d Dialect, s *scope, parent int, what string) *scope {
 	if w.again += len(text); w.depth >= maxNesting || w.again > maxAgain {
-		w.opaque(parent, MayRun, what+" is nested too deep", "run the inner command itself")
+		w.opaque(parent, MayRun, causeTextDeep, what)
 		return s
 	}
 	if strings.HasSuffix(text, "\\") {
 		// bash goes on with another state: a (( behind it is read as subshells.
-		w.opaque(-1, MayRun, what+" of text that ends in a backslash", "leave the backslash out")
+		w.opaque(-1, MayRun, causeTextBackslash, what)
 	}
 	w.depth++
 	defer func() { w.depth-- }()
-	end, why := w.run(text, d, s, parent)
-	if why != "" {
-		w.opaque(parent, MayRun, what+": "+why, "run the inner command itself")
+	end, why, err := w.run(text, d, s, parent)
+	switch {
+	case err != nil:
+		w.opaque(parent, MayRun, CauseTextUnparsed, what, why.Name)
+	case why.Cause != 0:
+		w.opaque(parent, MayRun, causeTextRefused, what, why.String())
 	}
 	return end.any()
 }

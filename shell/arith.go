@@ -15,7 +15,7 @@ func (w *walker) arithm(x syntax.ArithmExpr, s *scope) {
 	}
 	w.arithmWords(x, s)
 	if !w.numeric(x, s) {
-		w.odd("arithmetic evaluates what a variable holds", "use numbers, or assign a number to the variable in the same line")
+		w.odd(causeArithmetic)
 	}
 }
 
@@ -32,7 +32,7 @@ func (w *walker) arithmWords(x syntax.ArithmExpr, s *scope) {
 	case *syntax.ParenArithm:
 		w.arithmWords(x.X, s)
 	case *syntax.FlagsArithm:
-		w.odd("arithmetic of another shell", "use plain numbers")
+		w.odd(causeOtherArithmetic)
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *walker) unaryTest(x *syntax.UnaryTest, s *scope) {
 	}
 	for _, v := range w.value(word, s) {
 		if !v.Known() || !syntax.ValidName(v.Text) {
-			w.odd("-v evaluates an index in the name", "test a plain name")
+			w.odd(causeTestIndex)
 		}
 	}
 }
@@ -169,14 +169,14 @@ func (w *walker) binaryTest(x *syntax.BinaryTest, s *scope) {
 func (w *walker) comparison(op string, x syntax.TestExpr, s *scope) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
-		w.odd("a comparison that is not known here", "compare numbers")
+		w.odd(causeOtherComparison)
 		return
 	}
 	mute := w.mute()
 	values := w.value(word, s)
 	mute()
 	if !allNumbers(values) {
-		w.odd("[[ "+op+" ]] evaluates what a variable holds as arithmetic", "use [ ] for numbers")
+		w.odd(causeTestArithmetic, op)
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *walker) pattern(word *syntax.Word, s *scope, isCase bool) {
 			continue
 		}
 		if isCase || strings.ContainsAny(g.Pattern.Value, "$`<>") {
-			w.odd("an extended glob may hold commands", "use a plain pattern")
+			w.odd(causeExtGlobCommands)
 		}
 	}
 }

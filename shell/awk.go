@@ -14,7 +14,7 @@ func (e *effector) awk() {
 			return
 		}
 		if !rest[0].Known() {
-			e.odd("the program of awk is known only when it runs", "write the program out")
+			e.odd(causeAwkUnknown)
 		} else {
 			e.awkProgram(rest[0].Text)
 		}
@@ -25,7 +25,7 @@ func (e *effector) awk() {
 			if a.Value.Known() {
 				e.awkProgram(a.Value.Text)
 			} else {
-				e.odd("the program of awk is known only when it runs", "write the program out")
+				e.odd(causeAwkUnknown)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (e *effector) awkInPlace() bool {
 func (e *effector) awkProgram(text string) {
 	toks, ok := awkTokens(text)
 	if !ok {
-		e.odd("an awk program that is not read here", "put it into a file")
+		e.odd(causeAwkUnread)
 		return
 	}
 	printing, depth := false, 0
@@ -70,7 +70,7 @@ func (e *effector) awkProgram(text string) {
 		case t.text == ")" || t.text == "]":
 			depth--
 		case t.text == "|" || t.text == "|&":
-			e.odd("a pipe in the awk program runs a command", "pipe the output of awk itself")
+			e.odd(causeAwkPipe)
 		case (t.text == ">" || t.text == ">>") && printing && depth <= 0:
 			e.awkOutput(toks, i)
 		case t.text == "getline":
@@ -80,11 +80,11 @@ func (e *effector) awkProgram(text string) {
 				e.shows()
 			}
 		case t.text == "ARGV" || t.text == "ARGC":
-			e.w.opaque(e.index, MayRead, "the awk program can name the files that it reads", "name the files as operands")
+			e.w.opaque(e.index, MayRead, causeAwkArguments)
 		case t.text == "system":
 			e.awkSystem(toks, i)
 		case t.text == "@":
-			e.odd("@ in the awk program loads or calls something", "leave it out")
+			e.odd(causeAwkAt)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (e *effector) awkOutput(toks []awkToken, i int) {
 		}
 		return
 	}
-	e.w.opaque(e.index, MayWrite, "the awk program writes a file whose name is known only when it runs", "redirect the output of awk itself")
+	e.w.opaque(e.index, MayWrite, causeAwkWrites)
 }
 
 func (e *effector) awkInput(toks []awkToken, i int) {
@@ -122,7 +122,7 @@ func (e *effector) awkInput(toks []awkToken, i int) {
 		if j+1 < len(toks) && toks[j+1].str && awkEnds(toks, j+2) {
 			e.read(Word{Text: toks[j+1].text}, NeedOutside, "getline of the awk program")
 		} else {
-			e.w.opaque(e.index, MayRead, "the awk program reads a file whose name is known only when it runs", "name the file as an operand")
+			e.w.opaque(e.index, MayRead, causeAwkReads)
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (e *effector) awkSystem(toks []awkToken, i int) {
 		e.runText(Word{Text: toks[i+2].text}, "system of the awk program", false)
 		return
 	}
-	e.odd("system of the awk program runs a command that is known only when it runs", "run the command itself")
+	e.odd(causeAwkSystem)
 }
 
 // awkEnds reports whether an expression ends before token i: a string that is

@@ -17,7 +17,7 @@ func (e *effector) make() {
 		switch name := strings.TrimSpace(r.Text[:at]); {
 		case r.holeAt(0):
 		case len(r.Holes) > 0 && r.Holes[0].At <= at && strings.Trim(name, makeCapitals) == "":
-			e.unprovenLate("the argument " + show(&r) + " of make may set any variable that begins with " + name)
+			e.unprovenLate(causeMakeName, show(&r), name)
 		case at < len(r.Text):
 			e.makeVariable(name, cutWord(r, at+1))
 		}
@@ -34,23 +34,23 @@ func (e *effector) makeVariable(name string, value Word) {
 	flags := strings.HasSuffix(plain, "FLAGS") && plain != ".SHELLFLAGS" && plain != "MAKEFLAGS"
 	switch {
 	case strings.HasSuffix(name, "!"), plain == "SHELL", plain == ".SHELLFLAGS", plain == "MAKEFLAGS", plain == "GNUMAKEFLAGS", plain == "MAKEFILES":
-		e.odd("the variable "+name+" changes what make runs", "leave it out")
+		e.odd(causeMakeObeys, name)
 	case strings.Contains(value.Text, "$"):
-		e.odd("make expands the variable "+plain, "write its value out")
+		e.odd(causeMakeExpands, plain)
 	case makePrograms[plain]:
 		e.makeProgram(plain, value)
 	case flags:
 		e.flags(plain, value)
 	case Sh.classOf(plain, nil) == Dangerous:
-		e.odd("the variable "+plain+" can make recipes run anything", "leave it out")
+		e.odd(causeMakeRuns, plain)
 	case makePlaces[plain]:
 		e.write(value, NeedOutside, false, "variable "+plain+" of make")
 	case breaks(value.Text, 0), breaks(value.Text, '"'):
-		e.odd("recipes may run the value of the variable "+plain, "leave shell operators out of it")
+		e.odd(causeMakeValue, plain)
 	case breaks(value.Text, '\''):
-		e.unprovenLate("recipes that put the variable " + plain + " in single quotes would run part of its value")
+		e.unprovenLate(causeMakeQuoted, plain)
 	case value.hasHole(AnyText):
-		e.unprovenLate("the value of the variable " + plain + " is known only when it runs, and recipes may run it")
+		e.unprovenLate(causeMakeUnknown, plain)
 	}
 }
 
@@ -90,7 +90,7 @@ func (e *effector) makeProgram(name string, value Word) {
 // flags reads the value of a variable with options for a compiler.
 func (e *effector) flags(name string, value Word) {
 	if !value.Known() || breaks(value.Text, 0) || breaks(value.Text, '"') || breaks(value.Text, '\'') {
-		e.odd("recipes may run the value of the variable "+name, "leave shell operators out of it")
+		e.odd(causeMakeValue, name)
 		return
 	}
 	tool := "gcc"
@@ -163,7 +163,7 @@ func (e *effector) goSources() {
 		e.goEnv()
 	case "run":
 		if len(e.operands) > 0 && strings.Contains(e.words[e.operands[0]].Text, "@") {
-			e.apartLate("go run fetches what it runs")
+			e.apartLate(causeFetchesProgram, "go run")
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (e *effector) goCompiles() {
 			continue
 		}
 		if !a.Value.Known() || slices.ContainsFunc(strings.Fields(a.Value.Text), compilerWrites) {
-			e.unprovenLate("option " + a.Option.Names[0] + " of go may name a file that is written")
+			e.unprovenLate(causeGoWrites, a.Option.Names[0])
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (e *effector) goEnv() {
 		case name == "CC" || name == "CXX" || name == "FC" || name == "AR" || name == "GCCGO" || name == "PKG_CONFIG":
 			e.runText(cutWord(r, len(r.Text)-len(value)), "setting "+name+" of go", false)
 		case strings.HasSuffix(name, "FLAGS") || name == "GOAUTH" || name == "GOCACHEPROG":
-			e.odd("the go setting "+name+" can name a program", "leave the setting to a person")
+			e.odd(causeGoSetting, name)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (e *effector) codegen(setting Word) {
 	case key == "incremental" || key == "profile-generate":
 		e.write(file, NeedCover, false, "option -C "+key+" of rustc")
 	case !codegens[key] || setting.holeAt(0):
-		e.unprovenLate("option -C " + key + " of rustc needs a rule for these very words")
+		e.unprovenLate(causeVeryWords, "-C "+key, "rustc")
 	}
 }
 
@@ -339,7 +339,7 @@ func (e *effector) cmakeProjects() {
 	for _, r := range e.operandWords(0) {
 		for _, dir := range beneath(e.dirs, r) {
 			if !e.w.inside(&dir) {
-				e.unprovenLate("cmake obeys a project outside the workspace, or an unknown one")
+				e.unprovenLate(causeCmakeProject)
 			}
 		}
 	}
@@ -359,7 +359,7 @@ func (e *effector) mvn() {
 		case low == "exec.executable":
 			e.runMore(file, "property exec.executable", false)
 		case javaSettings[low] || strings.HasSuffix(low, ".debug") || strings.HasSuffix(low, "classpath") || strings.HasSuffix(low, "argline") || strings.HasSuffix(low, "jvmargs") || strings.Contains(value, "-javaagent"):
-			e.odd("the property "+key+" can make "+e.prog.Name+" load code", "leave it out")
+			e.odd(causeProperty, key, e.prog.Name)
 		case low == "output" || strings.HasPrefix(low, "output") || strings.HasSuffix(low, "outputfile") || strings.HasSuffix(low, "outputdirectory"):
 			e.write(file, NeedCover, false, "property "+key)
 		case low == "maven.repo.local":
@@ -368,7 +368,7 @@ func (e *effector) mvn() {
 	}
 	for _, r := range e.operandWords(0) {
 		if e.prog.Name != "gradle" && e.prog.Name != "gradlew" && strings.Count(r.Text, ":") >= 2 {
-			e.unprovenLate("the goal " + show(&r) + " is a plugin that is fetched")
+			e.unprovenLate(causeGoalFetched, show(&r))
 		}
 	}
 }

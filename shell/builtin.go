@@ -60,7 +60,7 @@ func (w *walker) declared(a *syntax.Assign, s *scope) []Word {
 	if a.Value != nil {
 		word = joinText(word, w.mutedValue(a.Value, s))
 		if mayHoldBraces(a.Value) {
-			w.odd("a declaration expands braces", "quote the value")
+			w.odd(causeDeclaredBraces)
 		}
 	}
 	return []Word{word}
@@ -105,7 +105,7 @@ func (e *effector) letCommand() {
 		t := &e.words[i+1]
 		name, value, _ := strings.Cut(t.Text, "=")
 		if !t.Known() || !syntax.ValidName(name) || strings.Trim(value, "0123456789+-*") != "" {
-			e.odd("let evaluates its arguments as arithmetic", "use $((..)) with numbers")
+			e.odd(causeLet)
 			return
 		}
 	}
@@ -119,10 +119,10 @@ func (e *effector) declare() {
 		t := &e.words[i+1]
 		switch {
 		case t.MayBeOption():
-			e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+			e.odd(causeSetUnknown, e.prog.Name)
 		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
 			if e.prog.Name != "export" && strings.ContainsAny(t.Text, "ni") {
-				e.odd("option "+t.Text+" of "+e.prog.Name+" evaluates what variables hold", "assign a plain value")
+				e.odd(causeSetEvaluates, t.Text, e.prog.Name)
 			}
 		default:
 			e.declareName(t)
@@ -138,11 +138,11 @@ func (e *effector) declareName(t *Word) {
 	plus := strings.HasSuffix(name, "+")
 	name = strings.TrimSuffix(name, "+")
 	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
-		e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+		e.odd(causeSetUnknown, e.prog.Name)
 		return
 	}
 	if !plainIndex(name) || strings.HasPrefix(value.Text, "(") {
-		e.odd(e.prog.Name+" evaluates an index in the name", "use a plain name")
+		e.odd(causeSetIndex, e.prog.Name)
 		return
 	}
 	switch {
@@ -166,7 +166,7 @@ func (e *effector) names() {
 				e.setName(&a.Value)
 			}
 		case ArgUnsure:
-			e.odd("what "+e.prog.Name+" sets is known only when it runs", "write the name out")
+			e.odd(causeSetUnknown, e.prog.Name)
 		}
 	}
 	for _, r := range e.operandWords(e.sub().Skip) {
@@ -176,7 +176,7 @@ func (e *effector) names() {
 
 func (e *effector) setName(t *Word) {
 	if !t.Known() || !plainIndex(t.Text) {
-		e.odd(e.prog.Name+" evaluates the name of a variable", "use a plain name")
+		e.odd(causeSetName, e.prog.Name)
 		return
 	}
 	value := unknown()
@@ -193,7 +193,7 @@ func (e *effector) mapfile() {
 	e.names()
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && a.Option.Names[0] == "-C" {
-			e.odd("option -C of "+e.prog.Name+" runs a command with what it reads", "leave it out")
+			e.odd(causeMapfileRuns, e.prog.Name)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (e *effector) mapfile() {
 func (e *effector) wait() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgUnsure {
-			e.odd("an argument of wait is known only when it runs", "wait for a plain number")
+			e.odd(causeWait)
 		}
 		if a.Kind == ArgOption && a.Option.Names[0] == "-p" {
 			e.setName(&a.Value)
@@ -213,7 +213,7 @@ func (e *effector) unset() {
 	e.done = true
 	for _, r := range e.operandWords(0) {
 		if !r.Known() || !plainIndex(r.Text) {
-			e.odd("unset evaluates an index in the name", "use a plain name")
+			e.odd(causeSetIndex, e.prog.Name)
 			continue
 		}
 		e.w.sets(withoutIndex(r.Text), nil, e.index)
@@ -228,7 +228,7 @@ func (e *effector) printf() {
 		case last:
 			return // a format, whatever it says: behind -v none is left
 		case t.MayBeOption():
-			e.odd("the format of printf is known only when it runs, and may be an option", "write the format out")
+			e.odd(causePrintfFormat)
 			return
 		case t.Text == "-v":
 			i++
@@ -248,7 +248,7 @@ func (e *effector) testCommand() {
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		if t.Split && t.hasHole(AnyText) {
-			e.odd("an argument of "+e.prog.Name+" may become several words, -v among them", "put it in double quotes")
+			e.odd(causeTestWords, e.prog.Name)
 			return
 		}
 		if i+2 >= len(e.words) {
@@ -259,7 +259,7 @@ func (e *effector) testCommand() {
 		switch {
 		case t.MayBeOption() && index,
 			(t.Text == "-v" || t.Text == "-R") && (index && !plainIndex(name.Text) || !name.Known()):
-			e.odd("-v evaluates an index in the name", "test a plain name")
+			e.odd(causeTestIndex)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (e *effector) testCommand() {
 func (e *effector) hash() {
 	for i := range e.words[1:] {
 		if t := &e.words[i+1]; t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "p") {
-			e.odd("hash -p gives a command name to another program", "run the program by its path")
+			e.odd(causeHash)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (e *effector) trap() outcome {
 		case "--":
 			rest = rest[1:]
 		default: // an option in one shell, a command in another
-			e.odd("an option of trap that is not known here", "leave it out")
+			e.odd(causeTrapOption)
 			return same(e.s)
 		}
 	}
@@ -291,7 +291,7 @@ func (e *effector) trap() outcome {
 		return same(e.s)
 	}
 	if !rest[0].Known() {
-		e.odd("a trap whose text is known only when it runs", "write the command out")
+		e.odd(causeTrapUnknown)
 		return same(e.s)
 	}
 	s := &scope{dirs: []Word{unknown()}, funcs: e.s.funcs}
@@ -310,14 +310,14 @@ func (e *effector) alias() {
 	e.done = true
 	for i := range e.words[1:] {
 		if t := &e.words[i+1]; !t.Known() || strings.Contains(t.Text, "=") {
-			e.odd("an alias gives a command name another meaning", "write the command out")
+			e.odd(causeAlias)
 		}
 	}
 }
 
 func (e *effector) enable() {
 	if len(e.words) > 1 {
-		e.odd("enable changes what command names mean", "leave it out")
+		e.odd(causeEnable)
 	}
 }
 
@@ -332,20 +332,20 @@ func (e *effector) set() {
 		t := &e.words[i]
 		switch {
 		case t.MayBeOption():
-			e.odd("an option of set is known only when it runs", "write it out")
+			e.odd(causeSetOptionUnknown)
 			return
 		case t.Text == "--" || t.Text == "-":
 			return
 		case t.Text == "-o" || t.Text == "+o":
 			if i++; i < len(e.words) && (!e.words[i].Known() || e.words[i].Text == "keyword" || e.words[i].Text == "posix" || e.words[i].Text == "physical") {
-				e.odd("an option of set changes what the line means", "leave it out")
+				e.odd(causeSetOption)
 			}
 		case strings.HasPrefix(t.Text, "-") || strings.HasPrefix(t.Text, "+"):
 			if strings.Trim(t.Text[1:], "aefuvxnChbo") != "" {
 				e.w.bashOnly("option " + t.Text + " of set")
 			}
 			if strings.ContainsAny(t.Text, "kP") {
-				e.odd("set -k makes arguments variables, set -P changes what cd means", "leave it out")
+				e.odd(causeSetLetter)
 			}
 		default:
 			return
@@ -359,10 +359,10 @@ func (e *effector) shopt() {
 		switch t := &e.words[i+1]; t.Text {
 		case "-s", "-u", "-q", "-p", "-o", "nullglob", "dotglob", "failglob", "nocaseglob", "inherit_errexit":
 			if !t.Known() {
-				e.odd("an option of shopt is known only when it runs", "write it out")
+				e.odd(causeShoptUnknown)
 			}
 		default:
-			e.odd("an option of shopt changes how the line is read", "leave it out")
+			e.odd(causeShopt)
 		}
 	}
 }
@@ -372,21 +372,21 @@ func (e *effector) complete() {
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") && strings.ContainsAny(t.Text, "CFW") {
-			e.odd(e.prog.Name+" runs commands or expands words", "leave it out")
+			e.odd(causeComplete, e.prog.Name)
 			return
 		}
 	}
 }
 
 func (e *effector) fc() {
-	e.odd("fc runs commands again", "write the command out")
+	e.odd(causeFc)
 }
 
 func (e *effector) history() {
 	for i := range e.words[1:] {
 		t := &e.words[i+1]
 		if t.MayBeOption() || strings.HasPrefix(t.Text, "-") {
-			e.unprovenLate("an option of history changes the history file")
+			e.unprovenLate(causeHistoryFile)
 		}
 	}
 }
@@ -398,7 +398,7 @@ func (e *effector) jobs() {
 	for i := 1; i < len(e.words); i++ {
 		switch t := &e.words[i]; {
 		case t.MayBeOption():
-			e.odd("an option of jobs is known only when it runs", "write it out")
+			e.odd(causeJobs)
 			return
 		case isOption(t.Text) && t.Text != "--":
 			runs = runs || strings.Contains(t.Text, "x")

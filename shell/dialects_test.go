@@ -79,7 +79,7 @@ func TestDialectsShare(t *testing.T) {
 func TestForeignIsOpaque(t *testing.T) {
 	for _, line := range []string{"Get-ChildItem", "dir & del x", "ls", "", "Remove-Item -Recurse x", "echo 1"} {
 		f := Analyze(line, Options{Dialect: Foreign})
-		if f.Failed == "" || len(f.Actions) != 1 || f.Actions[0].Kind != Opaque || f.Actions[0].May&MayRun == 0 {
+		if f.Failed == nil || len(f.Actions) != 1 || f.Actions[0].Kind != Opaque || f.Actions[0].May&MayRun == 0 {
 			t.Errorf("%q is read: %s", line, dump(f))
 		}
 	}

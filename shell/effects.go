@@ -99,15 +99,15 @@ func (e *effector) sub() *Program {
 func (e *effector) unfamiliar() {
 	for i := range e.words[1:] {
 		if e.words[i+1].MayBeOption() {
-			e.unproven("an argument of " + e.words[0].Text + " is known only when it runs, and may be an option")
+			e.unproven(causeMayBeOption, e.words[0].Text)
 			return
 		}
 	}
 }
 
-func (e *effector) unproven(reason string) {
-	if e.frame.Unproven == "" {
-		e.frame.Unproven = reason
+func (e *effector) unproven(c Cause, names ...string) {
+	if !e.frame.Unproven() {
+		e.frame.Why = because(c, names...)
 	}
 }
 
@@ -122,7 +122,7 @@ func (e *effector) readOptions() {
 		case ArgUnsure:
 			e.operands = append(e.operands, a.Word)
 			if !safe {
-				e.unproven("the argument " + show(&e.words[a.Word]) + " is known only when it runs, and may be an option")
+				e.unproven(causeMayBeListed, show(&e.words[a.Word]))
 			}
 		case ArgOption:
 			e.optionFlags(a)
@@ -151,10 +151,10 @@ func (e *effector) optionFlags(a Arg) {
 		e.dirs, e.moved = beneath(e.dirs, a.Value), true
 	case EffUnproven, EffSystem:
 		e.frame.Exact = true
-		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " needs a rule for these very words")
+		e.unproven(causeVeryWords, a.Option.Names[0], e.prog.Name)
 	case EffSend:
 		e.frame.Exact = true
-		e.unproven("option " + a.Option.Names[0] + " of " + e.prog.Name + " sends a file to a host")
+		e.unproven(causeSends, a.Option.Names[0], e.prog.Name)
 	}
 }
 
@@ -169,7 +169,7 @@ func (e *effector) workdir() {
 		if !e.w.inside(&e.dirs[i]) {
 			e.frame.Config = nil
 			e.frame.Elsewhere = !e.w.allInside(e.s.dirs) // an option's directory stands in the words
-			e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")
+			e.unproven(causeConfigElsewhere, e.prog.Name)
 			return
 		}
 	}
@@ -235,9 +235,9 @@ func (e *effector) optionEffect(a Arg) {
 	case EffModule:
 		e.runModule(a)
 	case EffCode:
-		e.w.opaque(e.index, MayRun, what+" is code in another language", "put the code into a file and run the file")
+		e.w.opaque(e.index, MayRun, causeCode, what)
 	case EffOpaque:
-		e.w.opaque(e.index, MayRun, what+" can make it run anything", "leave the option out")
+		e.w.opaque(e.index, MayRun, causeRunsAnything, what)
 	case EffExec:
 		e.execWords(a, what)
 	case EffOutput:
@@ -273,7 +273,7 @@ func (e *effector) optionEffect(a Arg) {
 // runText runs shell text: the value of an option, or an argument.
 func (e *effector) runText(text Word, what string, missing bool) {
 	if missing || !text.Known() {
-		e.w.opaque(e.index, MayRun, what+": the command is known only when it runs", "write the command out")
+		e.w.opaque(e.index, MayRun, causeCommandUnknown, what)
 		return
 	}
 	e.w.nested(text.Text, Sh, e.child(), e.index, what)
@@ -284,7 +284,7 @@ func (e *effector) runText(text Word, what string, missing bool) {
 func (e *effector) runMore(text Word, what string, missing bool) {
 	if missing || !text.Known() || strings.ContainsAny(text.Text, "$`\"'\\|&;<>()*?[]#~\n") || strings.TrimSpace(text.Text) == "" {
 		e.runText(text, what, missing)
-		e.odd(what+" gets more words than stand there", "give a plain command")
+		e.odd(causeMoreWords, what)
 		return
 	}
 	var words []Word
@@ -302,7 +302,7 @@ func (e *effector) child() *scope {
 // runFile runs a program, or obeys a file, that an option names.
 func (e *effector) runFile(file Word, what string) {
 	if file.hasHole(Pipe) || !file.Known() || standardInput(file.Text) {
-		e.w.opaque(e.index, MayRun, what+": what is obeyed is known only when it runs", "name a file")
+		e.w.opaque(e.index, MayRun, causeFileUnknown, what)
 		return
 	}
 	e.w.add(Action{
@@ -501,7 +501,7 @@ func (e *effector) operandEffects() {
 		e.shellArgs(rest)
 	case Code:
 		if len(rest) > 0 {
-			e.odd("an argument of "+e.prog.Name+" is code in another language", "put the code into a file and run the file")
+			e.odd(causeCode, "an argument of "+e.prog.Name)
 		}
 	case Script:
 		e.script(rest, what)
@@ -732,7 +732,7 @@ func (e *effector) runsArgs(skip int) {
 // interpreter itself is: they need no cover of their own.
 func (e *effector) runModule(a Arg) {
 	if a.ValueAt < 0 || !a.Value.Known() || e.w.depth >= maxNesting {
-		e.odd("the module that "+e.prog.Name+" runs is not known", "write its name out")
+		e.odd(causeModuleUnknown, e.prog.Name)
 		return
 	}
 	e.part(append([]Word{a.Value}, e.words[a.ValueAt+1:]...), a.ValueAt)
@@ -880,7 +880,7 @@ func (e *effector) runWords(at int) { e.runList(e.words[at:], at) }
 // which it stands, or -1.
 func (e *effector) runList(words []Word, from int) outcome {
 	if e.w.depth >= maxNesting {
-		e.w.opaque(e.index, MayRun, "commands are nested too deep", "run the inner command itself")
+		e.w.opaque(e.index, MayRun, causeDeep)
 		return same(e.s)
 	}
 	e.w.depth++
@@ -944,7 +944,7 @@ func (e *effector) runsFile(file Word) []scriptRun {
 }
 
 func (e *effector) stdin() {
-	e.w.opaque(e.index, MayRun, e.prog.Name+" runs a program that it reads from standard input", "put the program into a file, or name its commands")
+	e.w.opaque(e.index, MayRun, CauseStandardInput, e.prog.Name)
 }
 
 // scriptRun is a file that a command runs.
@@ -967,7 +967,7 @@ func (w *walker) throughLinks() {
 		return
 	}
 	if len(w.links) > maxLinks {
-		w.opaque(-1, MayRead|MayWrite, "the line makes too many links", "make the links with fewer commands")
+		w.opaque(-1, MayRead|MayWrite, causeManyLinks)
 		return
 	}
 	for i := range w.facts.Actions {
@@ -976,7 +976,7 @@ func (w *walker) throughLinks() {
 			continue
 		}
 		if slices.ContainsFunc(w.links, func(l Word) bool { return mayLieBelow(&a.Path, &l) }) {
-			w.opaque(a.Parent, MayRead|MayWrite, "the line goes through a link that it makes", "make the link first, and use it in a step of its own")
+			w.opaque(a.Parent, MayRead|MayWrite, causeThroughLink)
 			return
 		}
 	}
@@ -1024,7 +1024,7 @@ func (w *walker) writtenThenRun() {
 	written := w.written()
 	for _, r := range runs {
 		if r.path.Known() && written[path.Clean(r.path.Text)] {
-			w.opaque(r.by, MayRun, "the line runs a file that it writes", "write the file first, and run it in a step of its own")
+			w.opaque(r.by, MayRun, causeRunsWritten)
 		}
 	}
 }

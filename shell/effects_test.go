@@ -84,7 +84,7 @@ func TestEffectsFound(t *testing.T) {
 		for i := range f.Actions {
 			text := summary(&f.Actions[i])
 			got = append(got, text)
-			found = found || text == tt.want || tt.want == "unproven" && f.Actions[i].Unproven != ""
+			found = found || text == tt.want || tt.want == "unproven" && f.Actions[i].Unproven()
 		}
 		if !found {
 			t.Errorf("%s: no %q among %s", tt.line, tt.want, strings.Join(got, ", "))

@@ -15,23 +15,23 @@ func (w *walker) braces(word *syntax.Word, s *scope) [][]syntax.WordPart {
 	clone := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
 	if !syntax.SplitBraces(clone) || !slices.ContainsFunc(clone.Parts, isBraceExp) {
 		if w.bracesInQuotes(word) {
-			w.odd("braces in quotes in quotes", "leave out the inner quotes or the braces")
+			w.odd(causeBracesInQuotes)
 		}
 		if mayHoldBraces(word) {
-			w.odd("braces that bash may expand in another way", "quote them, or write the words out")
+			w.odd(causeBraces)
 		}
 		return [][]syntax.WordPart{word.Parts}
 	}
 	if w.unit.dialect == Sh {
-		w.odd("brace expansion means something else in sh", "write the words out")
+		w.odd(causeShBraces)
 	}
 	if w.bracesInside(word.Parts) || bracesLeft(clone.Parts) || longerName(clone.Parts, false) {
 		// bash pairs braces by their spelling, also with those of an expansion.
-		w.odd("a brace expansion holds further braces or quotes", "write the words out")
+		w.odd(causeBracesInside)
 	}
 	out, ok := braceList(clone.Parts)
 	if !ok || len(out) > maxAlts*4 {
-		w.odd("a brace expansion makes too many words", "write the words out")
+		w.odd(causeManyWords)
 		return [][]syntax.WordPart{{&syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "@"}}}}
 	}
 	return out
@@ -237,7 +237,7 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 			w.arithm(p.X, s)
 		}
 		if p.Bracket && w.unit.dialect == Sh {
-			w.odd("$[..] means something else in sh", "use $((..))")
+			w.odd(causeShArithmetic)
 		}
 		if w.numeric(p.X, s) && w.unit.dialect != Zsh { // there it may have a point
 			return [][]piece{{{hole: true, kind: Number, quoted: true}}}
@@ -246,10 +246,10 @@ func (w *walker) part(part syntax.WordPart, s *scope, at place) [][]piece {
 	case *syntax.ProcSubst:
 		return [][]piece{{w.process(p, s), {hole: true, kind: Pipe}}}
 	case *syntax.ExtGlob:
-		w.odd("an extended glob outside [[ ]]", "use a plain glob")
+		w.odd(causeExtGlob)
 		return [][]piece{{{hole: true, many: true}}}
 	}
-	w.odd("a part of a word that is not known here", "write it in a simpler form")
+	w.odd(causeOtherPart)
 	return [][]piece{{{hole: true, many: true}}}
 }
 
@@ -261,7 +261,7 @@ func (w *walker) sglQuoted(p *syntax.SglQuoted, s *scope) piece {
 		return piece{text: p.Value, quoted: true}
 	}
 	if w.unit.dialect == Sh {
-		w.odd("$'..' means something else in sh", "use printf or plain quotes")
+		w.odd(causeShQuotes)
 	}
 	text, ok := decodeANSI(p.Value)
 	if !ok {
@@ -287,7 +287,7 @@ func (w *walker) dblQuoted(p *syntax.DblQuoted, s *scope, at place) [][]piece {
 func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 	defer func() { w.substituted = true }() // behind the commands inside
 	if w.unit.dialect == Sh {
-		w.odd("process substitution is not known to sh", "use a temporary file")
+		w.odd(causeShProcess)
 	}
 	if w.muted == 0 {
 		w.reprinted(p.Stmts)
@@ -305,7 +305,7 @@ func (w *walker) process(p *syntax.ProcSubst, s *scope) piece {
 func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	defer func() { w.substituted = true }() // behind the commands inside
 	if p.TempFile || p.ReplyVar {
-		w.odd("a substitution of another shell", "use $(..)")
+		w.odd(causeOtherSubstitution)
 	}
 	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil {
 		w.redirects(p.Stmts[0].Redirs, s) // $(<file)
@@ -314,11 +314,11 @@ func (w *walker) substitution(p *syntax.CmdSubst, s *scope) {
 	if p.Backquotes {
 		if w.backquotes++; w.backquotes > 1 {
 			// The parser ends the word before them, and counts backslashes otherwise.
-			w.odd("backquotes in backquotes", "use $(..)")
+			w.odd(causeBackquotesInside)
 		}
 		if strings.Contains(w.unit.text(p), `\\`+"\n") {
 			// dash joins the lines first, bash takes the backslashes by twos.
-			w.odd("a backslash before a line that goes on, in backquotes", "use $(..)")
+			w.odd(causeBackquotesBackslash)
 		}
 		defer func() { w.backquotes-- }()
 	} else {
@@ -337,7 +337,7 @@ func (w *walker) reprinted(stmts []*syntax.Stmt) {
 	}
 	for _, stmt := range stmts {
 		if holdsDocument(stmt) {
-			w.odd("a here-document among several commands of a substitution", "give the substitution one command, or write the text to a file first")
+			w.odd(causeDocumentAmong)
 			return
 		}
 	}
@@ -360,7 +360,7 @@ func (w *walker) endsAtParenthesis(stmts []*syntax.Stmt) {
 			for line := range strings.Lines(w.unit.src[from:to]) {
 				line = strings.Trim(strings.TrimLeft(line, "\t"), "\n")
 				if strings.HasPrefix(line, delimiter) && line != delimiter {
-					w.odd("a line that begins with the delimiter of its here-document, in a substitution", "choose another delimiter")
+					w.odd(causeDelimiterBegins)
 					return false
 				}
 			}
@@ -402,7 +402,7 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	many := !at.quoted && !at.assign
 	hole := [][]piece{{{hole: true, quoted: at.quoted, many: many}}}
 	if p.Param == nil || p.NestedParam != nil || p.Flags != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
-		w.odd("a parameter expansion of another shell", "use a plain expansion")
+		w.odd(causeOtherParameter)
 		return hole
 	}
 	name := p.Param.Value
@@ -411,7 +411,7 @@ func (w *walker) param(p *syntax.ParamExp, s *scope, at place) [][]piece {
 	}
 	switch {
 	case p.Excl && p.Names == 0:
-		w.odd("${!"+name+"} expands a name that is known only when it runs", "use the variable's own name")
+		w.odd(causeIndirect, name)
 		return hole
 	case p.Length, isNumber(name) && p.Exp == nil && p.Slice == nil && p.Repl == nil && name != "-":
 		if p.Length || strings.Contains("?#$", name) {
@@ -462,7 +462,7 @@ func (w *walker) paramParts(p *syntax.ParamExp, s *scope, at place) {
 		return
 	}
 	if p.Exp.Op == syntax.OtherParamOps {
-		w.odd("${"+p.Param.Value+"@..} may run what the variable holds", "use the plain variable")
+		w.odd(causeTransformed, p.Param.Value)
 	}
 	w.inner(p.Exp.Word, s, at)
 	switch p.Exp.Op {
@@ -482,10 +482,10 @@ func (w *walker) inner(word *syntax.Word, s *scope, at place) {
 	}
 	for _, part := range word.Parts {
 		if q, ok := part.(*syntax.SglQuoted); ok && at.quoted && (strings.ContainsAny(q.Value, "$`") || q.Dollar && strings.Contains(q.Value, `\`)) {
-			w.odd("single quotes do not quote inside this expansion", "use double quotes")
+			w.odd(causeQuotesInside)
 		}
 		if lit, ok := part.(*syntax.Lit); ok && at.quoted && hidden(lit.Value, false) {
-			w.odd("a process substitution in an expansion in quotes", "use a file")
+			w.odd(causeProcessInside)
 		}
 	}
 	w.pieces(word.Parts, s, place{quoted: at.quoted, assign: true})

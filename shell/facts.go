@@ -179,18 +179,14 @@ type Action struct {
 	// Append: the Write only adds to the file. Redirect: it is a redirection.
 	Append, Redirect bool
 
-	// May and Rewrite describe an Opaque action: what it may hide, and the
-	// form that would be clear.
-	May     Effects
-	Rewrite string
-	// Variable is the dangerous variable that an Opaque action is about, "" if it
-	// is about something else.
-	Variable string
+	// May is what an Opaque action may hide.
+	May Effects
 
-	// Unproven is why no allow rule with a specifier covers a Command although
-	// its words may match: an argument that may be an option, a variable that
-	// the program may obey. Empty when there is no such reason.
-	Unproven string
+	// Why is why an Opaque action is one, and of a Command why no allow rule with
+	// a specifier covers it although its words may match: an argument that may be
+	// an option, a variable that the program may obey. The zero value when there
+	// is no such cause.
+	Why Why
 	// Exact: what is unproven is not that the words are unknown, but what one of
 	// them does; a rule that reaches into the command does not cover it either.
 	Exact bool
@@ -208,8 +204,8 @@ type Action struct {
 	// Command takes configuration from. Whoever can follow links has to see
 	// whether they lie there.
 	Config []Word
-	// Reason is how the action comes about, in words, for a person:
-	// "output of > redirection", "option -o of sort".
+	// Reason is how a Read, Write or Fetch comes about, in words, for a person:
+	// "redirection >", "option -o of sort".
 	Reason string
 
 	// Parent is the index of the Command action that does this one (sudo for
@@ -251,10 +247,23 @@ type Facts struct {
 	// assignments, substitutions or here-documents, so that a rule's words can
 	// stand for the whole line.
 	Simple bool
-	// Failed is the reason why the line could not be read at all; the only
-	// action is then opaque.
-	Failed string
+	// Failed tells of a line that could not be read at all, whose only action is
+	// opaque; nil if it could.
+	Failed *Failure
 }
+
+// Variable is the dangerous variable that an Opaque action is about, "" if it is
+// about something else.
+func (a *Action) Variable() string {
+	if a.Kind == Opaque && (a.Why.Cause == causeVariable || a.Why.Cause == causeCounter) {
+		return a.Why.Name
+	}
+	return ""
+}
+
+// Unproven reports whether the action is a Command that no allow rule with a
+// specifier covers although its words may match.
+func (a *Action) Unproven() bool { return a.Kind == Command && a.Why.Cause != 0 }
 
 // Options are what Analyze is told of the machine and the shell.
 type Options struct {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 	"time"
 )
@@ -21,7 +20,7 @@ func FuzzAnalyze(f *testing.F) {
 		if d := time.Since(begin); d > time.Second {
 			t.Fatalf("%v for %d bytes", d, len(line))
 		}
-		if strings.HasPrefix(facts.Failed, "the reader failed") {
+		if facts.Failed != nil && facts.Failed.Why.Cause == causeReaderFailed {
 			t.Fatal(facts.Failed)
 		}
 		for i := range facts.Actions {
@@ -41,7 +40,7 @@ func checkAction(t *testing.T, f *Facts, i int) {
 	switch {
 	case a.Kind == Command && len(a.Words) == 0:
 		t.Fatalf("action %d runs no words", i)
-	case a.Kind == Opaque && (a.May == 0 || a.Reason == ""):
+	case a.Kind == Opaque && (a.May == 0 || a.Why.Cause == 0):
 		t.Fatalf("action %d is opaque without a reason", i)
 	case a.Kind < Command || a.Kind > Opaque:
 		t.Fatalf("action %d has kind %d", i, a.Kind)

@@ -199,7 +199,7 @@ func dump(f *Facts) string {
 	var sb strings.Builder
 	for i := range f.Actions {
 		a := &f.Actions[i]
-		fmt.Fprintf(&sb, "\t%d kind %d parent %d %s %s %s\n", i, a.Kind, a.Parent, text(a.Words), show(&a.Path), a.Reason)
+		fmt.Fprintf(&sb, "\t%d kind %d parent %d %s %s %s\n", i, a.Kind, a.Parent, text(a.Words), show(&a.Path), a.Reason+a.Why.String())
 	}
 	return sb.String()
 }

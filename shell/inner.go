@@ -15,7 +15,7 @@ func (e *effector) crontab() {
 // tmux runs what a format holds in #( ) (tmux(1), "Formats").
 func (e *effector) tmux() {
 	if slices.ContainsFunc(e.words[1:], func(w Word) bool { return strings.Contains(w.Text, "#(") }) {
-		e.odd("a format of tmux runs a command", "leave #( ) out")
+		e.odd(causeTmuxFormat)
 	}
 }
 

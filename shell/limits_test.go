@@ -29,8 +29,8 @@ func TestNothingIsReadForever(t *testing.T) {
 		"process":            nested(300, "ls <(", "ls", " | sort)"),
 		"assigned in itself": nested(300, "x=$(", "ls", "); echo $((x))"),
 	} {
-		if f := analyze(line); f.Failed != "" || len(f.Actions) == 0 {
-			t.Errorf("%s: %d actions, failed: %q", name, len(f.Actions), f.Failed)
+		if f := analyze(line); f.Failed != nil || len(f.Actions) == 0 {
+			t.Errorf("%s: %d actions, failed: %+v", name, len(f.Actions), f.Failed)
 		}
 	}
 }

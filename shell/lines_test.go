@@ -107,14 +107,14 @@ func uncovered(f *Facts, program string) (string, bool) {
 		why := ""
 		switch a.Kind {
 		case Opaque:
-			why = "opaque: " + a.Reason
+			why = "opaque: " + a.Why.String()
 		case Command:
 			if a.Need != NeedNone {
 				commands++
 			}
 			switch {
-			case a.Unproven != "":
-				why = a.Unproven
+			case a.Unproven():
+				why = a.Why.String()
 			case a.Reach > 0:
 				why = "a rule must name the subcommand"
 			case commands > 1:

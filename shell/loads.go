@@ -17,7 +17,7 @@ func (e *effector) load(w Word, what string) {
 	switch {
 	case w.Known() && (w.Text == "" || w.Text == "-"):
 	case remoteSource(&w):
-		e.apartLate(what + " names a source on another machine")
+		e.apartLate(causeRemoteSource, what)
 	default:
 		e.read(w, NeedOutside, what)
 	}
@@ -64,13 +64,13 @@ func remoteSource(w *Word) bool {
 
 // apartLate asks for a rule that names the subcommand; where there is none,
 // for one with the very words.
-func (e *effector) apartLate(reason string) {
+func (e *effector) apartLate(c Cause, names ...string) {
 	if e.index < 0 {
 		return
 	}
 	at := e.subcommandAt()
 	if at == 0 {
-		e.unprovenLate(reason)
+		e.unprovenLate(c, names...)
 	}
 	a := &e.w.facts.Actions[e.index]
 	a.Reach = max(a.Reach, at)
@@ -118,7 +118,7 @@ func (e *effector) homeFile() {
 // They begin at the index from of the words here; -1 if they do not stand there.
 func (e *effector) part(words []Word, from int) {
 	if e.w.depth >= maxNesting {
-		e.odd("commands are nested too deep", "run the inner command itself")
+		e.odd(causeDeep)
 		return
 	}
 	e.w.depth++
@@ -133,15 +133,15 @@ func (e *effector) part(words []Word, from int) {
 		return
 	}
 	inner, own := &e.w.facts.Actions[at], &e.w.facts.Actions[e.index]
-	if inner.Unproven != "" {
-		e.unprovenLate(inner.Unproven)
+	if inner.Unproven() {
+		e.doubted(inner.Why)
 		own.Exact = own.Exact || inner.Exact
 	}
 	switch {
 	case inner.Reach > 0 && from >= 0:
 		own.Reach = max(own.Reach, from+inner.Reach)
 	case inner.Reach > 0:
-		e.unprovenLate(words[0].Text + " does more than its everyday work here")
+		e.unprovenLate(causeMoreThanUsual, words[0].Text)
 	}
 }
 
@@ -217,7 +217,7 @@ func (e *effector) kubectl() {
 func (e *effector) compose() {
 	for _, a := range e.scan.Args {
 		if a.Kind == ArgOption && slices.Contains(a.Option.Names, "--file") && remoteSource(&a.Value) {
-			e.apartLate("option -f of " + e.prog.Name + " names a source on another machine")
+			e.apartLate(causeRemoteSource, "option -f of "+e.prog.Name)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,15 +40,15 @@ const (
 func Operators(line string) (found []Operator, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the reader failed: %v", r)
+			err = errors.New(because(causeReaderFailed, fmt.Sprint(r)).String())
 		}
 	}()
-	if why := refuse(line, Bash); why != "" {
-		return nil, fmt.Errorf("%s", why)
+	if why := refuse(line, Bash); why.Cause != 0 {
+		return nil, errors.New(why.String())
 	}
 	file, err := parse(line)
 	if err != nil {
-		return nil, fmt.Errorf("the line cannot be parsed: %w", err)
+		return nil, errors.New(because(CauseUnparsed, err.Error()).String())
 	}
 	o := outline{line: line}
 	o.between(file.Stmts)

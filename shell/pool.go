@@ -18,7 +18,15 @@ type bashParser struct {
 	src strings.Reader
 }
 
-var parsers sync.Pool // of *bashParser; parse makes them
+var parsers sync.Pool // of *bashParser; borrow makes them
+
+// borrow returns a parser that nobody uses.
+func borrow() *bashParser {
+	if p, _ := parsers.Get().(*bashParser); p != nil {
+		return p
+	}
+	return &bashParser{Parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}
+}
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 

@@ -65,5 +65,5 @@ func inFull(f *Facts) string {
 		a.Program = nil
 		fmt.Fprintf(&b, "%p %#v\n", prog, a)
 	}
-	return fmt.Sprintf("%q %v %q\n%s", f.Source, f.Simple, f.Failed, b.String())
+	return fmt.Sprintf("%q %v %+v\n%s", f.Source, f.Simple, f.Failed, b.String())
 }

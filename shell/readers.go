@@ -12,7 +12,7 @@ func (e *effector) goTool() {
 		switch a.Option.Names[0] {
 		case "-ldflags", "-gcflags", "-asmflags":
 			if !a.Value.Known() || strings.Contains(a.Value.Text, "-ext") || strings.Contains(a.Value.Text, "-toolexec") {
-				e.odd("option "+a.Option.Names[0]+" of go can name a program that is run", "leave the external linker out")
+				e.odd(causeGoLinker, a.Option.Names[0])
 			}
 		}
 	}
@@ -22,7 +22,7 @@ func (e *effector) goTool() {
 func (e *effector) gcc() {
 	for _, at := range e.operands {
 		if t := &e.words[at]; strings.HasPrefix(t.Text, "@") && !t.holeAt(0) {
-			e.odd("a file of options for "+e.prog.Name, "write the options out")
+			e.odd(causeOptionsFile, e.prog.Name)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (e *effector) gh() {
 		}
 	case "config set":
 		if rest := e.operandWords(0); len(rest) > 0 && (!rest[0].Known() || ghCommands[rest[0].Text]) {
-			e.odd("the gh setting "+show(&rest[0])+" is a command that is run", "leave the setting to a person")
+			e.odd(causeGHSetting, show(&rest[0]))
 		}
 	}
 }
@@ -57,9 +57,9 @@ func (e *effector) ghFields() {
 		switch {
 		case strings.HasPrefix(value, "@"):
 			e.read(cutWord(a.Value, len(a.Value.Text)-len(value)+1), NeedOutside, "option -F of gh")
-			e.unprovenLate("option -F of gh sends a file to a host")
+			e.unprovenLate(causeSends, "-F", "gh")
 		case !found && !a.Value.Known() || found && a.Value.holeAt(len(a.Value.Text)-len(value)):
-			e.unprovenLate("option -F of gh may send a file to a host")
+			e.unprovenLate(causeMaySend, "-F", "gh")
 		}
 	}
 }
@@ -71,8 +71,8 @@ func (e *effector) curlFormat(format Word) {
 	case strings.HasPrefix(format.Text, "@"):
 		e.read(cutWord(format, 1), NeedOutside, "option -w of curl")
 	case strings.Contains(format.Text, "%output{"):
-		e.w.opaque(e.index, MayWrite, "option -w of curl writes a file", "use -o")
+		e.w.opaque(e.index, MayWrite, causeCurlFormat)
 	case !format.Known():
-		e.unprovenLate("option -w of curl is known only when it runs")
+		e.unprovenLate(causeCurlFormatUnknown)
 	}
 }

@@ -21,7 +21,7 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		name := strings.Trim(r.N.Value, "{}")
 		if !syntax.ValidName(name) {
-			w.odd("a redirection evaluates the name of a variable", "use a plain name")
+			w.odd(causeRedirectName)
 		}
 		w.sets(name, &Word{Holes: []Hole{{Kind: Digits}}}, w.parent)
 	}
@@ -31,7 +31,7 @@ func (w *walker) redirect(r *syntax.Redirect, s *scope) {
 	if r.Op == syntax.DplIn || r.Op == syntax.DplOut {
 		// bash ends the operator at the dash; the parser reads on to the blank.
 		if text := partText(r.Word); len(text) > 1 && text[0] == '-' {
-			w.odd("a word stands without a blank behind "+r.Op.String()+"-", "put a blank between them")
+			w.odd(causeNoBlank, r.Op.String())
 		}
 	}
 	switch r.Op {
@@ -80,13 +80,13 @@ func partText(word *syntax.Word) string {
 func (w *walker) delimiter(r *syntax.Redirect) {
 	text, plain := literal(r.Word)
 	if !plain || len(r.Word.Parts) != 1 {
-		w.odd("the delimiter of a here-document in several parts", "use one plain word")
+		w.odd(causeDelimiter)
 		return
 	}
 	from := min(int(r.Word.End().Offset()), len(w.unit.src))
 	inBackquotes := w.backquotes > 0 && strings.Contains(w.unit.src[from:], "\\\n")
 	if inBackquotes || !quotedDelimiter(r.Word) && joinsDelimiter(w.unit.src[from:], text) {
-		w.odd("a line of a here-document that goes on behind a backslash, beside its end", "leave the backslash out")
+		w.odd(causeDocumentEnd)
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *walker) duplicate(r *syntax.Redirect, s *scope) {
 	}
 	for _, target := range w.target(r.Word, s) {
 		if target.hasHole(AnyText) || target.hasHole(Glob) || strings.ContainsAny(target.Text, "$`") {
-			w.odd("bash expands the word behind >& twice", "use > and 2>&1")
+			w.odd(causeTwiceExpanded)
 		}
 		w.file(target, r, s, Write)
 	}
@@ -200,5 +200,5 @@ func (w *walker) network(target Word) {
 		url = unknown()
 	}
 	w.add(Action{Kind: Fetch, Need: NeedNone, Path: url, Reason: "redirection to a network connection", Parent: w.parent, From: -1})
-	w.opaque(w.parent, MayRun, "a redirection to a network connection", "use curl")
+	w.opaque(w.parent, MayRun, causeNetwork)
 }

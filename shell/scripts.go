@@ -26,7 +26,7 @@ func (e *effector) npm() {
 func (e *effector) npmSetting(verb string, rest []Word) {
 	switch verb {
 	case "edit":
-		e.apartLate("npm config edit opens an editor")
+		e.apartLate(causeNpmEditor)
 	case "set":
 		e.npmWrite(!e.npmRuns(rest))
 	case "delete", "rm", "fix":
@@ -47,7 +47,7 @@ func (e *effector) npmRuns(rest []Word) bool {
 		if pair || i == 0 {
 			key = key[strings.LastIndexByte(key, ':')+1:]
 			if npmCommands[key] || rest[i].holeAt(0) {
-				e.odd("the npm setting "+key+" names a program, or where packages come from", "leave the setting to a person")
+				e.odd(causeNpmSetting, key)
 				runs = true
 			}
 		}
@@ -122,7 +122,7 @@ func (e *effector) deno() {
 	name := e.words[e.operands[0]].Text
 	for _, scheme := range []string{"http://", "https://", "npm:", "jsr:", "data:", "blob:"} {
 		if strings.HasPrefix(strings.ToLower(name), scheme) {
-			e.apartLate("deno fetches what it runs")
+			e.apartLate(causeFetchesProgram, "deno")
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (e *effector) python() {
 		case name == "-X" && strings.HasPrefix(value, "pycache_prefix="):
 			e.write(cutWord(a.Value, len("pycache_prefix=")), NeedCover, false, "option -X of python")
 		case name == "-X" && (strings.HasPrefix(value, "presite=") || !a.Value.Known()):
-			e.odd("option -X of python can import a module first", "leave the option out")
+			e.odd(causePythonOption)
 		case name == "-m" && (value == "code" || value == "asyncio"):
 			e.stdin()
 		}

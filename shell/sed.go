@@ -8,7 +8,7 @@ func (e *effector) sed() {
 	scripts := e.sedScripts()
 	for _, s := range scripts {
 		if !s.Known() {
-			e.odd("the script of sed is known only when it runs", "write the script out")
+			e.odd(causeSedUnknown)
 			continue
 		}
 		e.sedScript(s.Text)
@@ -23,7 +23,7 @@ func (e *effector) sedBackup() {
 		switch {
 		case a.Kind != ArgOption || a.Option.Effect != EffInPlace:
 		case !a.Value.Known() || strings.Contains(a.Value.Text, "/"):
-			e.odd("the suffix of sed -i can name a file elsewhere", "use a suffix like .bak")
+			e.odd(causeSedSuffix)
 		case a.Value.Text != "":
 			for _, r := range behind(e.operandWords(0), e.pattern) {
 				if strings.Contains(a.Value.Text, "*") {
@@ -53,7 +53,7 @@ func (e *effector) sedScripts() []Word {
 func (e *effector) sedScript(text string) {
 	p := sedParser{text: text, e: e}
 	if !p.script() {
-		e.odd("a sed script that is not read here", "use only s, p, d and addresses")
+		e.odd(causeSedUnread)
 	}
 }
 
@@ -251,7 +251,7 @@ func (p *sedParser) substitute() bool {
 			p.at++
 		case c == 'e':
 			p.at++
-			p.e.odd("flag e of a sed substitution runs a command", "leave it out")
+			p.e.odd(causeSedFlag)
 		case c == 'w':
 			p.at++
 			return p.file(Write)
@@ -316,7 +316,7 @@ func (p *sedParser) execute() bool {
 	p.skip(" \t")
 	text := p.line()
 	if text == "" {
-		p.e.odd("command e of the sed script runs its input", "leave it out")
+		p.e.odd(causeSedExecutes)
 		return true
 	}
 	p.e.runText(Word{Text: text}, "command e of the sed script", false)

@@ -27,7 +27,7 @@ func (e *effector) gitConfig() {
 		if len(rest) > 0 && rest[0].Known() {
 			key = strings.ToLower(rest[0].Text)
 		}
-		e.odd("the git setting "+key+" can run a program", "leave the setting to a person")
+		e.odd(causeGitSetting, key)
 	}
 	if e.has("--file") || harmless && file.Text == gitLocal {
 		return // the option's own write, or the repository's own settings

@@ -54,7 +54,7 @@ func init() {
 	}
 }
 
-func (e *effector) odd(reason, rewrite string) { e.w.opaque(e.index, MayRun, reason, rewrite) }
+func (e *effector) odd(c Cause, names ...string) { e.w.opaque(e.index, MayRun, c, names...) }
 
 // cd moves the directory when its word is known.
 func (e *effector) cd() outcome {
@@ -154,7 +154,7 @@ func (e *effector) builtin() outcome {
 		t := &e.words[i]
 		switch {
 		case !t.Known():
-			e.odd("the command is known only when it runs", "write the command name out")
+			e.odd(causeBuiltinUnknown)
 			return same(e.s)
 		case isOption(t.Text) && !dashes:
 			dashes = t.Text == "--"
@@ -182,7 +182,7 @@ func (e *effector) eval() outcome {
 	}
 	text, ok := joinWords(rest)
 	if !ok {
-		e.odd("eval of text that is known only when it runs", "write the command out")
+		e.odd(causeEvalUnknown)
 		return same(e.s.in(unknown()))
 	}
 	s := e.s.with(func(c *scope) { c.set = nil })
@@ -198,7 +198,7 @@ func (e *effector) source() outcome {
 	if rest := e.operandWords(0); len(rest) > 0 {
 		e.read(rest[0], NeedNone, "operand of "+e.prog.Name)
 	}
-	e.odd("source runs a file in this shell", "run the file with bash, in a process of its own")
+	e.odd(causeSource)
 	return outcome{ok: e.s.in(unknown()), fail: e.s.in(unknown())}
 }
 
@@ -215,7 +215,7 @@ func (e *effector) exec() outcome {
 			// The name that -a gives is attached, or the next word.
 			if at := strings.IndexByte(t.Text, 'a'); at == len(t.Text)-1 {
 				if i++; i < len(e.words) && !e.words[i].Known() {
-					e.odd("the name that exec -a gives is known only when it runs", "write it out")
+					e.odd(causeExecName)
 				}
 			}
 		default:
@@ -253,7 +253,7 @@ func (e *effector) envRuns() bool {
 		switch {
 		case at == first && t.Text == "-" && t.Known(): // the same as -i
 		case t.MayBeOption():
-			e.odd("an argument of env is known only when it runs", "write it out")
+			e.odd(causeArgumentUnknown, "env")
 			return false
 		case strings.Contains(t.Text, "="):
 			e.envAssign(t)
@@ -269,10 +269,10 @@ func (e *effector) envRuns() bool {
 func (e *effector) envOption(a Arg) bool {
 	switch {
 	case a.Kind == ArgUnsure, a.Kind == ArgUnlisted && e.words[a.Word].Text != "-":
-		e.odd("an argument of env is not known for certain", "write it out, with options that env has")
+		e.odd(causeEnvOption)
 		return false
 	case a.Kind == ArgOption && a.Option.Effect == EffRun:
-		e.odd("env splits a string into a command", "write the command out")
+		e.odd(causeEnvSplits)
 		return false
 	}
 	return true
@@ -281,7 +281,7 @@ func (e *effector) envOption(a Arg) bool {
 func (e *effector) envAssign(t *Word) {
 	name, value, _ := t.splitAt('=')
 	if len(t.Holes) > 0 && t.Holes[0].At <= len(name) {
-		e.odd("the name of a variable is known only when it runs", "write it out")
+		e.odd(causeEnvName)
 		return
 	}
 	a := Assign{Name: name, Value: value, Class: e.w.unit.dialect.classOf(name, &value)}
@@ -355,7 +355,7 @@ func (e *effector) find() {
 	for i := 1; i < len(e.words); i++ {
 		t := &e.words[i]
 		if t.MayBeOption() && i >= start.end {
-			e.odd("an argument of find is known only when it runs, and may be an action", "write it out")
+			e.odd(causeFindUnknown)
 			continue
 		}
 		if i >= start.end && e.findTest(t.Text) {
@@ -377,7 +377,7 @@ func (e *effector) find() {
 			}
 		case "-files0-from":
 			if i++; i < len(e.words) {
-				e.unproven("-files0-from of find reads names from a file")
+				e.unproven(causeFindNames)
 				e.read(e.words[i], NeedCover, t.Text+" of find")
 			}
 		}
@@ -529,7 +529,7 @@ func (e *effector) dd() {
 		at := len(key) + 1
 		switch {
 		case len(t.Holes) > 0 && t.Holes[0].At < at:
-			e.odd("an argument of dd is known only when it runs", "write it out")
+			e.odd(causeArgumentUnknown, "dd")
 		case key == "of":
 			e.write(cutWord(t, at), NeedCover, false, "of= of dd")
 		case key == "if":
@@ -566,7 +566,7 @@ options:
 		t := &e.words[i]
 		switch {
 		case t.MayBeOption():
-			e.odd("an argument of "+e.prog.Name+" is known only when it runs", "write it out")
+			e.odd(causeArgumentUnknown, e.prog.Name)
 			return
 		case t.Text == "--" || t.Text == "-":
 			i++
@@ -616,7 +616,7 @@ func (e *effector) supervised() {
 	e.done = true
 	for i := range rest {
 		if rest[i].Split {
-			e.odd("how many arguments agent-wrapper exec gets is known only when it runs", "write them out")
+			e.odd(causeArgumentsUnknown)
 			return
 		}
 	}
@@ -632,7 +632,7 @@ func (e *effector) supervised() {
 // runLine runs a line for bash.
 func (e *effector) runLine(text Word) {
 	if !text.Known() {
-		e.odd("the command is known only when it runs", "write the command out")
+		e.odd(causeLineUnknown)
 		return
 	}
 	e.w.nested(text.Text, Bash, e.child(), e.index, "agent-wrapper exec")
@@ -640,7 +640,7 @@ func (e *effector) runLine(text Word) {
 
 func (e *effector) shellText(text Word) {
 	if !text.Known() {
-		e.odd("text for "+e.prog.Name+" -c that is known only when it runs", "write the command out")
+		e.odd(causeShellText, e.prog.Name)
 		return
 	}
 	e.w.nested(text.Text, dialectOf(e.prog.Name), e.child(), e.index, e.prog.Name+" -c")
@@ -696,7 +696,7 @@ func (e *effector) sshOption(v Word) {
 			return
 		}
 	}
-	e.odd("option -o of "+e.prog.Name+" can run a program", "put the setting into the configuration file")
+	e.odd(causeSSHOption, e.prog.Name)
 }
 
 // curl sends the contents of a file that a data option names with @.
@@ -728,13 +728,15 @@ func (e *effector) curlFile(a Arg, at int) {
 	if at >= 0 {
 		e.read(cutWord(a.Value, at+1), NeedOutside, "option "+name+" of curl")
 	}
-	e.unprovenLate("option " + name + " of curl may send a file to a host")
+	e.unprovenLate(causeMaySend, name, "curl")
 }
 
 // unprovenLate marks the command after it was added.
-func (e *effector) unprovenLate(reason string) {
-	if e.index >= 0 && e.w.facts.Actions[e.index].Unproven == "" {
-		e.w.facts.Actions[e.index].Unproven = reason
+func (e *effector) unprovenLate(c Cause, names ...string) { e.doubted(because(c, names...)) }
+
+func (e *effector) doubted(why Why) {
+	if e.index >= 0 && !e.w.facts.Actions[e.index].Unproven() {
+		e.w.facts.Actions[e.index].Why = why
 	}
 }
 
@@ -750,7 +752,7 @@ func (e *effector) git() {
 	for i := range e.words[1:] {
 		t := e.words[i+1].Text
 		if strings.HasPrefix(t, "ext::") || strings.HasPrefix(t, "fd::") {
-			e.odd("a git URL of the form ext:: runs a command", "use an ordinary URL")
+			e.odd(causeGitURL)
 		}
 	}
 	e.gitShows()
@@ -860,15 +862,15 @@ func (e *effector) jq() {
 	for _, filter := range filters {
 		switch {
 		case !filter.Known():
-			e.unprovenLate("the filter of jq is known only when it runs")
+			e.unprovenLate(causeJqUnknown)
 		case wordIn(filter.Text, "env", "ENV", "input_filename", "import", "include", "get_search_list"):
-			e.unprovenLate("the filter of jq reads more than its input")
+			e.unprovenLate(causeJqReads)
 		}
 	}
 	if e.prog.Name == "yq" {
 		filters = append(filters, e.operandWords(0)...)
 		if slices.ContainsFunc(filters, yqLoads) {
-			e.w.opaque(e.index, MayRead, "an expression of yq loads files", "name the files as operands")
+			e.w.opaque(e.index, MayRead, causeYqLoads)
 		}
 	}
 	if slices.ContainsFunc(filters, func(w Word) bool { return w.Known() && jqEnviron(w.Text) }) {

@@ -9,7 +9,7 @@ func Readable(text string) (ok bool) {
 			ok = false
 		}
 	}()
-	if refuse(text, Bash) != "" {
+	if refuse(text, Bash).Cause != 0 {
 		return false
 	}
 	f, err := parse(text)

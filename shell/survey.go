@@ -61,7 +61,7 @@ func (w *walker) survey(file *syntax.File, tree *plainTree, src string, d Dialec
 	v.carriageReturns()
 	v.continuations()
 	if trailing(src)%2 == 1 {
-		v.odd("a backslash at the end of the line", "leave it out")
+		v.odd(causeBackslashEnd)
 	}
 	if d == Zsh {
 		v.zsh(file)
@@ -114,7 +114,7 @@ func (v *surveyor) node(n syntax.Node) bool {
 		v.asItIs(n)
 	case *syntax.DblQuoted:
 		if n.Dollar {
-			v.odd("bash expands what a catalogue of translations gives for $\"..\"", "leave out the $ before the quotes")
+			v.odd(causeTranslated)
 		}
 	case *syntax.Assign:
 		v.assign(n)
@@ -178,19 +178,17 @@ func (v *surveyor) chain(c *syntax.BinaryCmd) {
 	}
 }
 
-func (v *surveyor) odd(reason, rewrite string) {
-	v.w.opaque(v.parent, MayRun, reason, rewrite)
-}
+func (v *surveyor) odd(c Cause, names ...string) { v.w.opaque(v.parent, MayRun, c, names...) }
 
 // comment: inside backquotes the parser takes any # for a comment, bash only
 // one at the start of a word. The parser ends a comment at the newline; bash
 // goes on with the command when a backslash stands before it.
 func (v *surveyor) comment(c *syntax.Comment) {
 	if !startsWord(v.u.src, int(c.Hash.Offset())) {
-		v.odd("a # that is not at the start of a word", "put a blank before the #, or quote it")
+		v.odd(causeHashInWord)
 	}
 	if strings.HasSuffix(strings.TrimSuffix(c.Text, "\n"), "\\") {
-		v.odd("a comment that ends in a backslash continues the command", "remove the backslash")
+		v.odd(causeCommentGoesOn)
 	}
 }
 
@@ -208,7 +206,7 @@ func startsWord(src string, at int) bool {
 // carriageReturns: the parser takes CR for a blank, bash keeps it in the word.
 func (v *surveyor) carriageReturns() {
 	if strings.Count(v.u.src, "\r") > v.quotedCR {
-		v.odd("a carriage return stands outside single quotes", "use plain newlines")
+		v.odd(causeCarriageReturn)
 	}
 }
 
@@ -240,9 +238,9 @@ func (v *surveyor) continuations() {
 		from = at + 2
 		switch raw := within(v.raw, at); {
 		case raw && within(v.joined, at):
-			v.odd("a line of a here-document that goes on inside quotes", "write it as one line, or quote the delimiter")
+			v.odd(causeDocumentGoesOn)
 		case at > 0 && from < len(src) && !raw && parts(src[at-1], src[from]):
-			v.odd("a line that goes on inside a word or an operator", "put a blank before the backslash")
+			v.odd(causeWordGoesOn)
 		}
 	}
 }

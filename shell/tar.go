@@ -21,7 +21,7 @@ func (e *effector) tar() {
 			e.read(r, NeedNone, "operand of tar")
 		}
 	default:
-		e.unprovenLate("what tar does is not clear from its options")
+		e.unprovenLate(causeTarUnclear)
 	}
 }
 
@@ -33,7 +33,7 @@ func (e *effector) tarArchive(archive *Word, kind Kind) {
 		return
 	}
 	if strings.Contains(archive.Text, ":") {
-		e.odd("an archive on another host", "use a local file")
+		e.odd(causeTarHost)
 		return
 	}
 	recursive, dirs := e.recursive, e.dirs

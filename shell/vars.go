@@ -207,13 +207,11 @@ func (w *walker) sets(name string, value *Word, parent int) {
 	if w.unit.dialect.classOf(name, value) != Dangerous {
 		return
 	}
-	reason, rewrite := "the variable "+name+" can change what commands do", "leave the variable as it is"
+	c := causeVariable
 	if w.unit.dialect.effectOf(name) == varCounter {
-		reason, rewrite = "a shell evaluates what "+name+" is set to as arithmetic", "set it to a plain number, or use another name"
+		c = causeCounter
 	}
-	spot := opaque(parent, MayRun, reason, rewrite)
-	spot.Variable = name
-	w.add(spot)
+	w.opaque(parent, MayRun, c, name)
 }
 
 // setsOneOf is sets for a variable that gets one of several values.

@@ -73,25 +73,22 @@ func (w *walker) add(a Action) int {
 }
 
 // opaque adds an opaque spot.
-func (w *walker) opaque(parent int, may Effects, reason, rewrite string) {
-	w.add(opaque(parent, may, reason, rewrite))
+func (w *walker) opaque(parent int, may Effects, c Cause, names ...string) {
+	w.add(opaque(parent, may, because(c, names...)))
 }
 
-func opaque(parent int, may Effects, reason, rewrite string) Action {
-	return Action{
-		Kind: Opaque, Need: NeedCover, May: may, Reason: reason, Rewrite: rewrite,
-		Parent: parent, From: -1,
-	}
+func opaque(parent int, may Effects, why Why) Action {
+	return Action{Kind: Opaque, Need: NeedCover, May: may, Why: why, Parent: parent, From: -1}
 }
 
 // odd adds a spot that may do anything, where the text that is walked differs
 // from what bash would run.
-func (w *walker) odd(reason, rewrite string) { w.opaque(w.parent, MayRun, reason, rewrite) }
+func (w *walker) odd(c Cause, names ...string) { w.opaque(w.parent, MayRun, c, names...) }
 
 // bashOnly notes a construct that sh reads in another way.
 func (w *walker) bashOnly(what string) {
 	if w.unit.dialect == Sh {
-		w.odd(what+" means something else in sh", "run the line with bash, or write it for sh")
+		w.odd(causeUnlikeSh, what)
 	}
 }
 
@@ -123,7 +120,7 @@ func (w *walker) stmt(st *syntax.Stmt, s *scope) outcome {
 	}
 	w.redirects(st.Redirs, s)
 	if st.Coprocess || st.Disown {
-		w.odd("a background command of another shell", "use &")
+		w.odd(causeOtherBackground)
 	}
 	in := s
 	if s.names != nil && redirectsInput(st.Redirs) {
@@ -180,7 +177,7 @@ func (w *walker) command(cmd syntax.Command, s *scope) outcome {
 	case *syntax.TimeClause:
 		return w.time(c, s)
 	case *syntax.CoprocClause:
-		w.odd("coproc", "run the command in the background with &")
+		w.odd(causeCoproc)
 		if c.Stmt != nil {
 			w.stmt(c.Stmt, s)
 		}
@@ -189,7 +186,7 @@ func (w *walker) command(cmd syntax.Command, s *scope) outcome {
 		}
 		return same(s)
 	}
-	w.odd("a command of a kind that is not known here", "write it in a simpler form")
+	w.odd(causeOtherCommand)
 	return same(s)
 }
 
@@ -265,7 +262,7 @@ func (w *walker) right(c *syntax.BinaryCmd, x outcome, s *scope) outcome {
 func (w *walker) piped(c *syntax.BinaryCmd, names []Word, s *scope) {
 	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok {
 		// Behind a pipe bash takes time for an ordinary command.
-		w.odd("time behind a pipe is not the keyword", "put time before the pipeline")
+		w.odd(causeTimeBehindPipe)
 	}
 	if c.Op == syntax.PipeAll {
 		names = nil // messages come through as well
@@ -420,7 +417,7 @@ func moves(stmts []*syntax.Stmt) bool {
 
 func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 	if c.Braces {
-		w.odd("a loop with braces", "use do and done")
+		w.odd(causeLoopBraces)
 	}
 	in := w.loopStart(s, c.Do)
 	if w.unit.moves && w.definesFunctions(s) {
@@ -437,7 +434,7 @@ func (w *walker) forClause(c *syntax.ForClause, s *scope) outcome {
 		w.arithm(l.Cond, in)
 		w.arithm(l.Post, in)
 	default:
-		w.odd("a loop of a kind that is not known here", "use for NAME in WORDS")
+		w.odd(causeOtherLoop)
 	}
 	if c.Select {
 		w.bashOnly("select")
@@ -479,7 +476,7 @@ func (w *walker) caseClause(c *syntax.CaseClause, s *scope) outcome {
 
 func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	if c.Name == nil || len(c.Names) > 0 {
-		w.odd("a function of another shell", "use NAME() { ..; }")
+		w.odd(causeOtherFunction)
 		w.stmt(c.Body, s)
 		return same(s)
 	}
@@ -488,10 +485,10 @@ func (w *walker) function(c *syntax.FuncDecl, s *scope) outcome {
 	}
 	name := c.Name.Value
 	if w.opt.Catalog.Lookup(name) != nil || strings.HasPrefix(name, "command_not_found") {
-		w.odd("the function "+name+" takes the place of a command", "give the function a name of its own")
+		w.odd(causeFunctionOfCommand, name)
 	}
 	if callsItself(c.Body, name) {
-		w.opaque(w.parent, MayRun, "fork bomb", "do not let a function start itself in a pipe or in the background")
+		w.opaque(w.parent, MayRun, CauseForkBomb)
 	}
 	// The body may be called from anywhere behind: it knows the directory
 	// only if nothing in the text changes it.
@@ -546,12 +543,12 @@ func (w *walker) time(c *syntax.TimeClause, s *scope) outcome {
 		return same(s)
 	}
 	if strings.HasPrefix(w.unit.src[c.Stmt.Pos().Offset():], "-") {
-		w.odd("time takes an option that the parser takes for a command", "leave the option out")
+		w.odd(causeTimeOption)
 	}
 	switch c.Stmt.Cmd.(type) {
 	case *syntax.CallExpr, *syntax.BinaryCmd, nil:
 	default:
-		w.odd("time before a compound command", "time the commands inside")
+		w.odd(causeTimeCompound)
 	}
 	return w.stmt(c.Stmt, s)
 }
@@ -645,7 +642,7 @@ func (w *walker) wordsFor(n int) []Word {
 func (w *walker) assignment(a *syntax.Assign, s *scope, alone bool) *scope {
 	if a.Name == nil || !syntax.ValidName(a.Name.Value) {
 		// The parser takes any word with =[ in it for an assignment.
-		w.odd("a word that looks like an assignment and is none", "quote the word")
+		w.odd(causeNoAssignment)
 		if a.Value != nil {
 			w.value(a.Value, s)
 		}
@@ -735,7 +732,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	name := &words[0]
 	if !name.Known() {
 		i := w.add(a)
-		w.opaque(i, MayRun, "the command name is known only when it runs", "write the command name out")
+		w.opaque(i, MayRun, causeNameUnknown)
 		return same(s)
 	}
 	if s.funcs[name.Text] && f.from < 0 {
@@ -751,7 +748,7 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 		w.zshEvaluates(words, f.parent)
 	}
 	a.Program = w.opt.Catalog.Lookup(base(name.Text))
-	a.Unproven = unprovenAssign(f.assigns)
+	a.Why = unprovenAssign(f.assigns)
 	out := w.effects(a, s)
 	if w.defined[name.Text] { // perhaps the function: what it changes is not known
 		return same(s.in(unknown()))
@@ -759,13 +756,13 @@ func (w *walker) simple(words []Word, f frame, s *scope) outcome {
 	return out
 }
 
-func unprovenAssign(assigns []Assign) string {
+func unprovenAssign(assigns []Assign) Why {
 	for _, x := range assigns {
 		if x.Class == Other {
-			return "the program may obey the variable " + x.Name
+			return because(causeObeysVariable, x.Name)
 		}
 	}
-	return ""
+	return Why{}
 }
 
 // base is the last path segment of a program name.

@@ -145,7 +145,7 @@ func product(lists, next [][]Word) [][]Word {
 func (w *walker) lists(parts []syntax.WordPart, s *scope) [][]Word {
 	var out [][]Word
 	if bracketAcross(parts) {
-		w.odd("a bracket pattern that holds quotes or an expansion", "quote the bracket, or write the name out")
+		w.odd(causeBracketPattern)
 	}
 	for _, seq := range w.pieces(parts, s, place{}) {
 		out = append(out, assemble(tilde(seq, w.opt.Home)))
@@ -222,7 +222,7 @@ func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 		return []piece{{hole: true, many: true}}
 	}
 	if hidden(text, at.quoted) || w.backquotes > 0 && strings.Contains(text, "`") {
-		w.odd("text that the shell may read as a command", "leave out nested backquotes and process substitutions")
+		w.odd(causeHiddenText)
 		return []piece{{hole: true, many: true}}
 	}
 	if at.quoted {
@@ -235,7 +235,7 @@ func (w *walker) literal(lit *syntax.Lit, at place) []piece {
 // newline, in single quotes as well.
 func (w *walker) escaped(text string) bool {
 	if w.backquotes > 0 && (strings.Contains(text, "`") || strings.Contains(text, "\\\n")) {
-		w.odd("quotes in backquotes that hold a backquote or a backslash", "use $(..)")
+		w.odd(causeBackquotesQuotes)
 		return true
 	}
 	return false

@@ -20,10 +20,6 @@ func (v *surveyor) zsh(file *syntax.File) {
 	syntax.Walk(file, z.node)
 }
 
-func (z *zshSurvey) unlike(what, rewrite string) {
-	z.v.odd(what+" means something else in zsh", rewrite)
-}
-
 func (z *zshSurvey) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Stmt:
@@ -42,28 +38,28 @@ func (z *zshSurvey) node(n syntax.Node) bool {
 		z.parts(n.Parts)
 	case *syntax.SglQuoted:
 		if n.Dollar && strings.Contains(n.Value, "\\") {
-			z.unlike("an escape in $'..'", "write the character itself")
+			z.v.odd(causeZshEscape)
 		}
 	case *syntax.ParamExp:
 		z.param(n)
 	case *syntax.CaseItem:
 		if n.Op == syntax.ResumeKorn || n.Op == syntax.Resume {
-			z.unlike(n.Op.String(), "use ;;")
+			z.v.odd(causeZshOperator, n.Op.String())
 		}
 	case *syntax.FuncDecl:
 		if n.RsrvWord {
-			z.unlike("function", "use NAME() { ..; }")
+			z.v.odd(causeZshFunction)
 		}
 	case *syntax.ForClause:
 		if n.Select {
-			z.unlike("select", "use for")
+			z.v.odd(causeZshSelect)
 		}
 	case *syntax.TimeClause:
 		if n.PosixFormat {
-			z.unlike("time -p", "use time")
+			z.v.odd(causeZshTime)
 		}
 	case *syntax.LetClause:
-		z.unlike("let", "use $((..))")
+		z.v.odd(causeZshLet)
 	}
 	return true
 }
@@ -71,14 +67,14 @@ func (z *zshSurvey) node(n syntax.Node) bool {
 // stmt: a redirection without a command runs cat or more.
 func (z *zshSurvey) stmt(st *syntax.Stmt) {
 	if at := int(st.Semicolon.Offset()) + 1; st.Background && at < len(z.v.u.src) && strings.IndexByte("!|", z.v.u.src[at]) >= 0 {
-		z.unlike("a character behind &", "put a blank between them")
+		z.v.odd(causeZshBackground)
 	}
 	if len(st.Redirs) == 0 {
 		return
 	}
 	call, isCall := st.Cmd.(*syntax.CallExpr)
 	if st.Cmd == nil || isCall && len(call.Args) == 0 {
-		z.unlike("a redirection without a command", "name the command")
+		z.v.odd(causeZshOnlyRedirects)
 	}
 }
 
@@ -86,7 +82,7 @@ func (z *zshSurvey) stmt(st *syntax.Stmt) {
 // change what a line means or run text.
 func (z *zshSurvey) call(c *syntax.CallExpr) {
 	if len(c.Args) > 0 && strings.Contains(partText(c.Args[0]), "=") {
-		z.unlike("a name with =", "quote it") // 0=1 is an assignment
+		z.v.odd(causeZshName) // 0=1 is an assignment
 	}
 	options := ""
 	for i, arg := range c.Args {
@@ -95,15 +91,15 @@ func (z *zshSurvey) call(c *syntax.CallExpr) {
 		case !plain:
 			return
 		case zshWords[text]:
-			z.unlike(text, "leave it out")
+			z.v.odd(causeZshWord, text)
 			return
 		case text == "cd" && len(c.Args)-i > 2:
-			z.unlike("cd with two words", "give cd one directory")
+			z.v.odd(causeZshCd)
 		case text == "set":
 			z.set(c.Args[i+1:])
 		case strings.HasPrefix(text, "-") && i > 0:
 			if text != "--" && (len(text) != 2 || strings.Trim(text[1:], options) != "") {
-				z.unlike("an option before a command", "leave it out")
+				z.v.odd(causeZshRunner)
 			}
 			continue
 		case runsBuiltins[text]:
@@ -138,7 +134,7 @@ func (w *walker) zshEvaluates(words []Word, parent int) {
 	if !slices.ContainsFunc(evaluated(words), func(arg Word) bool { return !number(&arg) }) {
 		return
 	}
-	w.opaque(parent, MayRun, "zsh evaluates an argument of "+words[0].Text+" as arithmetic", "give it a plain number")
+	w.opaque(parent, MayRun, causeZshEvaluates, words[0].Text)
 }
 
 // evaluated are the arguments that zsh evaluates, if they are no numbers.
@@ -199,7 +195,7 @@ func (z *zshSurvey) set(args []*syntax.Word) {
 			return
 		case plain && (text == "errexit" || text == "nounset" || text == "pipefail" || text == "xtrace"):
 		case !plain || strings.Trim(text, "-euxo") != "" || !strings.HasPrefix(text, "-"):
-			z.unlike("an option of set", "leave it out")
+			z.v.odd(causeZshOption, "set")
 			return
 		}
 	}
@@ -207,7 +203,7 @@ func (z *zshSurvey) set(args []*syntax.Word) {
 
 func (z *zshSurvey) assign(a *syntax.Assign) {
 	if a.Array != nil || a.Index != nil || a.Append {
-		z.unlike("an array or +=", "assign one plain value")
+		z.v.odd(causeZshArray)
 	}
 	if a.Value == nil {
 		return
@@ -215,18 +211,18 @@ func (z *zshSurvey) assign(a *syntax.Assign) {
 	for i, part := range a.Value.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if ok && (i == 0 && strings.HasPrefix(lit.Value, "=") || strings.Contains(lit.Value, ":=")) {
-			z.unlike("= at the start of a value", "quote it")
+			z.v.odd(causeZshValue)
 		}
 	}
 }
 
 func (z *zshSurvey) declaration(d *syntax.DeclClause) {
 	if d.Variant.Value != "export" && d.Variant.Value != "readonly" {
-		z.unlike(d.Variant.Value, "use a plain assignment")
+		z.v.odd(causeZshDeclaration, d.Variant.Value)
 	}
 	for _, a := range d.Args {
 		if a.Name == nil {
-			z.unlike("an option of "+d.Variant.Value, "leave it out")
+			z.v.odd(causeZshOption, d.Variant.Value)
 		}
 	}
 }
@@ -238,13 +234,13 @@ func (z *zshSurvey) redirect(r *syntax.Redirect) {
 	text := partText(r.Word)
 	switch {
 	case r.OpPos.Offset() > 0 && strings.HasPrefix(r.Op.String(), "&") && strings.IndexByte("0123456789", z.v.u.src[r.OpPos.Offset()-1]) >= 0:
-		z.unlike("a digit before "+r.Op.String(), "put a blank between them")
+		z.v.odd(causeZshDigit, r.Op.String())
 	case r.N != nil && len(r.N.Value) > 1:
-		z.unlike("a descriptor of several characters", "use one digit")
+		z.v.odd(causeZshDescriptor)
 	case strings.HasPrefix(text, "!"), strings.HasPrefix(text, "|"):
-		z.unlike("! behind a redirection", "leave it out")
+		z.v.odd(causeZshClobber)
 	case r.Op == syntax.RdrIn && strings.Trim(text, "0123456789-") == "" && strings.Contains(text, "-"):
-		z.unlike("a range of numbers in <..>", "quote it")
+		z.v.odd(causeZshRange)
 	}
 }
 
@@ -260,13 +256,13 @@ func (z *zshSurvey) word(word *syntax.Word) {
 		case *syntax.Lit:
 			z.literal(p.Value, i == 0)
 			if p.Value == "~" && len(word.Parts) > 1 {
-				z.unlike("~ before a part of a word", "quote it")
+				z.v.odd(causeZshTildePart)
 			}
 			if i > 0 && strings.HasPrefix(p.Value, "=") && !isLit(word.Parts[i-1]) {
-				z.unlike("= behind an expansion", "quote it")
+				z.v.odd(causeZshEqualsBehind)
 			}
 		case *syntax.ExtGlob:
-			z.unlike("a pattern with parentheses", "use a plain pattern")
+			z.v.odd(causeZshPattern)
 		}
 	}
 	z.parts(word.Parts)
@@ -285,15 +281,15 @@ func (z *zshSurvey) literal(text string, first bool) {
 		case c == '\\':
 			i++
 		case c == '{' || c == '}':
-			z.unlike("a brace", "quote it, or write the words out")
+			z.v.odd(causeZshBrace)
 		case c == '*' && i > 0 && text[i-1] == '*':
-			z.unlike("**", "use find")
+			z.v.odd(causeZshStars)
 		case c == '=' && first && i == 0:
-			z.unlike("= at the start of a word", "quote it")
+			z.v.odd(causeZshEquals)
 		case c == '^' && first && i == 0, c == '#' && i > 0 || c == '#' && !first, c == '(' || c == ')' || c == '<' || c == '>' || c == '|':
-			z.unlike(string(c)+" in a word", "quote it")
+			z.v.odd(causeZshInWord, string(c))
 		case c == '~' && (!first || i > 0) && !nextIsDigit(text[i+1:]), c == '~' && first && i == 0 && text != "~" && text[1] != '/':
-			z.unlike("~ in a word", "quote it")
+			z.v.odd(causeZshInWord, "~")
 		}
 	}
 }
@@ -314,11 +310,11 @@ func (z *zshSurvey) parts(parts []syntax.WordPart) {
 			case '\\':
 				k++
 			case '$':
-				z.unlike("$ before a character", "quote it with a backslash")
+				z.v.odd(causeZshDollar)
 			}
 		}
 		if i > 0 && z.joined(parts[i-1], lit.Value) {
-			z.unlike("what stands behind a variable", "write ${name} with braces")
+			z.v.odd(causeZshBehind)
 		}
 	}
 }
@@ -342,7 +338,7 @@ func (z *zshSurvey) param(p *syntax.ParamExp) {
 		plain = false
 	}
 	if !plain || !p.Short && p.Exp != nil && !zshKnows(p.Exp.Op) {
-		z.unlike("a parameter expansion with an operator", "use a plain expansion")
+		z.v.odd(causeZshParameter)
 	}
 }
 

@@ -73,13 +73,13 @@ func TestFacts(t *testing.T) {
 	}
 	// A program that nothing is known of, and that does what cannot be read.
 	unknown := analyze("frob go")
-	unknown.Actions = append(unknown.Actions, shell.Action{Kind: shell.Opaque, Parent: 0, Reason: "odd"})
+	unknown.Actions = append(unknown.Actions, shell.Action{Kind: shell.Opaque, Parent: 0, Why: shell.Why{Cause: shell.CauseStandardInput}})
 	if e := l.Validate("frob go", unknown); e == nil || e.Reason != DangerousArgs {
 		t.Error(e)
 	}
 	// A line that cannot be parsed, whatever the facts say.
 	broken := analyze("npm 'test")
-	broken.Failed = ""
+	broken.Failed = nil
 	if e := l.Validate("npm 'test", broken); e == nil || e.Reason != ShellOperators || !strings.Contains(e.Detail, "parsed") {
 		t.Error(e)
 	}
@@ -90,7 +90,7 @@ func TestFacts(t *testing.T) {
 		t.Error(e)
 	}
 	facts.Actions = facts.Actions[:1:1]
-	facts.Actions = append(facts.Actions, shell.Action{Kind: shell.Opaque, Parent: -1, Reason: "odd"})
+	facts.Actions = append(facts.Actions, shell.Action{Kind: shell.Opaque, Parent: -1})
 	if e := l.Validate("npm test", facts); e == nil || e.Reason != ShellOperators {
 		t.Error(e)
 	}

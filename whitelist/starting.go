@@ -83,8 +83,8 @@ func (d *draft) line(line Line) {
 		return
 	}
 	facts := shell.Analyze(line.Text, shell.Options{Dir: "/workspace"})
-	if facts.Failed != "" {
-		d.note(line, "left out %q: %s", shown(line.Text), facts.Failed)
+	if facts.Failed != nil {
+		d.note(line, "left out %q: %s", shown(line.Text), facts.Failed.Why)
 		return
 	}
 	if len(line.Text) > defaultLength && facts.Simple {

@@ -63,8 +63,8 @@ type reading struct {
 	way       way
 	operators []shell.Operator
 	facts     *shell.Facts
-	commands  []*command     // the first is the line's own, others may be what it runs
-	hidden    map[int]string // by action: what of it cannot be read
+	commands  []*command        // the first is the line's own, others may be what it runs
+	hidden    map[int]shell.Why // by action: why something of it cannot be read
 }
 
 // command is one simple command of a line, or one that another is told to run.
@@ -86,7 +86,7 @@ func (l *List) look(line string, facts *shell.Facts, by way) (*reading, *fault) 
 	if max := l.policy.MaxCommandLength; len(line) > max {
 		return nil, &fault{reason: TooLong, detail: fmt.Sprintf("%d bytes, at most %d", len(line), max)}
 	}
-	r := &reading{list: l, way: by, facts: facts, hidden: map[int]string{}}
+	r := &reading{list: l, way: by, facts: facts, hidden: map[int]shell.Why{}}
 	for _, step := range []func(string) *fault{r.operate, r.programs, r.arguments} {
 		if f := step(line); f != nil {
 			return nil, f
@@ -100,8 +100,8 @@ func (r *reading) operate(line string) *fault {
 	if r.facts == nil || r.facts.Source != line {
 		return operators("the line was not read")
 	}
-	if r.facts.Failed != "" {
-		return operators("%s", r.facts.Failed)
+	if r.facts.Failed != nil {
+		return operators("%s", r.facts.Failed.Why)
 	}
 	ops, err := shell.Operators(line)
 	if err != nil {
@@ -143,10 +143,10 @@ func passes(op shell.Operator) bool {
 func (r *reading) action(i int) *fault {
 	a := &r.facts.Actions[i]
 	switch {
-	case a.Kind == shell.Opaque && a.Variable == "" && a.Parent < 0:
-		return operators("%s: %s", a.Reason, a.Rewrite)
-	case a.Kind == shell.Opaque && a.Variable == "":
-		r.hidden[a.Parent] = a.Reason
+	case a.Kind == shell.Opaque && a.Variable() == "" && a.Parent < 0:
+		return operators("%s: %s", a.Why, a.Why.Rewrite())
+	case a.Kind == shell.Opaque && a.Variable() == "":
+		r.hidden[a.Parent] = a.Why
 		return nil
 	case a.Kind == shell.Write && a.Redirect:
 		return operators("%s writes a file", a.Reason)
@@ -363,11 +363,12 @@ func (r *reading) words(c *command) *fault {
 // that part: node -e does, sed with any operand does not. What is there to run
 // other commands hides one, which nobody named.
 func (r *reading) reads(c *command) *fault {
-	why, others := r.hidden[c.index], r.hidden[c.index] != "" && r.runsOthers(c.index)
+	why := r.hidden[c.index]
+	others := why.Cause != 0 && r.runsOthers(c.index)
 	for c.item == nil {
 		c = r.command(c.action.Parent) // it names c in a phrase or an argument
 	}
-	if why == "" || !others && (!c.free() || c.namesCode()) {
+	if why.Cause == 0 || !others && (!c.free() || c.namesCode()) {
 		return nil
 	}
 	return &fault{reason: DangerousArgs, detail: fmt.Sprintf("%s: no entry of %s names it", why, c.item.name)}

@@ -44,7 +44,7 @@ func (l *List) Warnings() []string {
 
 func dangerous(variable string) bool {
 	for _, a := range shell.Analyze(variable+"=x true", shell.Options{}).Actions {
-		if a.Variable == variable {
+		if a.Variable() == variable {
 			return true
 		}
 	}

@@ -224,7 +224,7 @@ func statements(text string) (list []string) {
 
 // unfinished reports whether a shell would read on, or give up.
 func unfinished(text string) bool {
-	return strings.HasSuffix(text, "\\\n") || shell.Analyze(text, shell.Options{}).Failed != ""
+	return strings.HasSuffix(text, "\\\n") || shell.Analyze(text, shell.Options{}).Failed != nil
 }
 
 func validatedCode(list []validated) int {

@@ -34,7 +34,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "time before a compound command", File: "shell/walk.go",
-		Old:  `		w.odd("time before a compound command", "time the commands inside")`,
+		Old:  `		w.odd(causeTimeCompound)`,
 		New:  ``,
 		Test: "TestTreeHidesNothing/time_before_a_compound",
 	},
@@ -142,7 +142,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a redirection to a network connection", File: "shell/redirect.go",
-		Old:  `	w.opaque(w.parent, MayRun, "a redirection to a network connection", "use curl")`,
+		Old:  `	w.opaque(w.parent, MayRun, causeNetwork)`,
 		New:  ``,
 		Test: "TestOpaque",
 	},
@@ -160,7 +160,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "source runs a file in this shell", File: "shell/special.go",
-		Old:  `	e.odd("source runs a file in this shell", "run the file with bash, in a process of its own")`,
+		Old:  `	e.odd(causeSource)`,
 		New:  ``,
 		Test: "TestOpaque",
 	},
@@ -215,7 +215,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "flag e of a sed substitution", File: "shell/sed.go",
-		Old:  `			p.e.odd("flag e of a sed substitution runs a command", "leave it out")`,
+		Old:  `			p.e.odd(causeSedFlag)`,
 		New:  ``,
 		Test: "TestOpaque",
 	},
@@ -239,7 +239,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "a field of gh that sends a file", File: "shell/readers.go",
-		Old:  `			e.unprovenLate("option -F of gh sends a file to a host")`,
+		Old:  `			e.unprovenLate(causeSends, "-F", "gh")`,
 		New:  ``,
 		Test: "TestLines",
 	},
@@ -251,7 +251,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "configuration of a directory outside the workspace", File: "shell/effects.go",
-		Old:  `e.unproven(e.prog.Name + " takes its configuration from a directory outside the workspace, or an unknown one")`,
+		Old:  `e.unproven(causeConfigElsewhere, e.prog.Name)`,
 		New:  ``,
 		Pkg:  "./policy",
 		Test: "TestBypassCorpus",
@@ -829,7 +829,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "opaque spots of the line", File: "whitelist/validate.go",
-		Old: `case a.Kind == shell.Opaque && a.Variable == "" && a.Parent < 0:`,
+		Old: `case a.Kind == shell.Opaque && a.Variable() == "" && a.Parent < 0:`,
 		New: `case false:`,
 		Pkg: "./whitelist", Test: "TestFacts",
 	},
@@ -853,7 +853,7 @@ var Table = []Mutant{
 	},
 	{
 		Guard: "what a program hides is named by the list", File: "whitelist/validate.go",
-		Old: `if why == "" || !others && (!c.free() || c.namesCode()) {`,
+		Old: `if why.Cause == 0 || !others && (!c.free() || c.namesCode()) {`,
 		New: `if _ = others; true {`,
 		Pkg: "./whitelist", Test: "TestValidate",
 	},

@@ -93,7 +93,7 @@ func mayMove(tool string, input json.RawMessage, dialect shell.Dialect) bool {
 		return false
 	}
 	facts := shell.Analyze(field(input, "command"), shell.Options{Dialect: dialect})
-	if facts.Failed != "" {
+	if facts.Failed != nil {
 		return true
 	}
 	return slices.ContainsFunc(facts.Actions, func(a shell.Action) bool {

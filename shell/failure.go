@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"errors"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Failure tells of a line that could not be read.
+type Failure struct {
+	Why Why
+	// Line is the number of the line in which the parser stopped, 0 if it did not
+	// or that is not known.
+	Line int
+	// Document is the delimiter of the here-document that begins where the parser
+	// stopped, which may be one without an end; "" if none begins there.
+	Document string
+}
+
+// stopped notes where the parser stopped.
+func (f *Failure) stopped(text string, err error) {
+	var at syntax.Pos
+	var wrong syntax.ParseError
+	var foreign syntax.LangError
+	switch {
+	case errors.As(err, &wrong):
+		at = wrong.Pos
+	case errors.As(err, &foreign):
+		at = foreign.Pos
+	}
+	if at.IsValid() {
+		f.Line, f.Document = int(at.Line()), documentAt(text[min(int(at.Offset()), len(text)):])
+	}
+}
+
+// documentAt returns the delimiter of the here-document at the start of text,
+// behind the descriptor that it goes to, "" if there is none.
+func documentAt(text string) string {
+	text = strings.TrimLeft(text, "0123456789")
+	if strings.HasPrefix(text, "{") {
+		_, text, _ = strings.Cut(text, "}")
+	}
+	text, found := strings.CutPrefix(text, "<<")
+	if !found || strings.HasPrefix(text, "<") {
+		return ""
+	}
+	text = strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t")
+	var delimiter strings.Builder
+	// What stands behind the first word is of no interest, nor an error there.
+	_ = borrow().Words(strings.NewReader(text), func(word *syntax.Word) bool {
+		unquote(&delimiter, word.Parts, false)
+		return false
+	})
+	return delimiter.String()
+}
+
+// unquote writes the text of a delimiter: only quotes and backslashes mean
+// something in it. The parser takes a # behind quotes for a comment.
+func unquote(out *strings.Builder, parts []syntax.WordPart, quoted bool) {
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if i > 0 && !quoted && strings.HasPrefix(p.Value, "#") {
+				return
+			}
+			out.WriteString(unescape(p.Value, quoted))
+		case *syntax.SglQuoted:
+			out.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			unquote(out, p.Parts, true)
+		}
+	}
+}
