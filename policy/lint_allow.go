@@ -127,19 +127,13 @@ func runsScript(l *linter) {
 		}
 		line := c.known + " any-name"
 		finding, _, _ := l.riskOf(line)
-		if finding.Reason != l.runsReason() || !l.allows(r, line) {
+		if !finding.RunsCode() || !l.allows(r, line) {
 			return
 		}
 		l.done[r] = true
 		l.find(LevelWarning, r, fmt.Sprintf("%q runs: whatever goes by that name, and who may write the workspace's files says what it does", line),
 			"name what may run", allow(c.known+" test"), allow(c.known+" build"))
 	})
-}
-
-// runsReason is what the risk tables say of a program that runs others.
-func (l *linter) runsReason() string {
-	finding, _, _ := l.riskOf("make any-name")
-	return finding.Reason
 }
 
 // wraps reports whether the program runs what its operands say.
@@ -202,7 +196,7 @@ func (l *linter) subcommands(r *linted, c *commandShape) (reads, writes []string
 		line := c.known + " " + sub.Name
 		finding, changes, destroys := l.riskOf(line)
 		switch {
-		case finding.Reason == "" || !l.allows(r, line):
+		case finding.Class == 0 || !l.allows(r, line):
 		case destroys:
 			ruins = append(ruins, line)
 		case changes:

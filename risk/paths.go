@@ -15,32 +15,27 @@ import (
 type spot struct {
 	paths  string
 	write  Class // of a write to it
-	reason string
+	reason cause
 	factor string
 }
 
 // spots is searched in order; the first that holds counts.
 var spots = []spot{
-	{"/dev/null", Safe, "writes nowhere", ""},
-	{"/dev/stdout /dev/stderr /dev/tty", Safe, "writes to the terminal", ""},
+	{"/dev/null", Safe, writesNowhere, ""},
+	{"/dev/stdout /dev/stderr /dev/tty", Safe, toTerminal, ""},
 	{"/dev/shm", Moderate, mutating, ""},
 	{"/etc/passwd /etc/shadow /etc/gshadow /etc/group /etc/sudoers /etc/sudoers.d /etc/master.passwd", High, users, FactorSensitive},
 	{"/etc/ssh /etc/ssl/private /root /proc/kcore", High, onSystem, FactorSensitive},
 	{"/proc/*/environ /proc/*/mem /proc/*/task/*/environ /proc/*/task/*/mem", High, onSystem, FactorSensitive},
 	{"/ /bin /boot /dev /etc /lib /lib64 /proc /sbin /sys /usr /var/lib /var/spool/cron /Library /System", High, onSystem, FactorSystem},
-	{"**/.ssh", High, "changes who may log in", FactorSensitive},
-	{"**/.gnupg", High, "changes keys", FactorSensitive},
+	{"**/.ssh", High, logins, FactorSensitive},
+	{"**/.gnupg", High, keys, FactorSensitive},
 	{"**/.bashrc **/.bash_profile **/.bash_login **/.bash_logout **/.profile **/.zshrc **/.zshenv **/.zprofile", High, startup, FactorSensitive},
 	{"**/.zlogin", High, startup, FactorSensitive},
-	{"**/.gitconfig **/.git/hooks **/.git/config", High, "changes what git runs and trusts", FactorSensitive},
+	{"**/.gitconfig **/.git/hooks **/.git/config", High, gitRuns, FactorSensitive},
 	{"**/.git-credentials **/.aws **/.azure **/.config/gcloud **/.kube **/.docker/config.json **/.netrc **/.npmrc", Moderate, mutating, FactorSensitive},
 	{"**/.pypirc **/.pgpass **/.env **/id_rsa **/id_ecdsa **/id_ed25519", Moderate, mutating, FactorSensitive},
 }
-
-const (
-	onSystem = "operates on system paths"
-	startup  = "changes what a shell runs when it starts"
-)
 
 // devices are the beginnings of the names of block devices; a digit or a
 // letter may follow where the name ends in one.
@@ -52,7 +47,7 @@ var devices = []string{
 
 // reading is the finding of a Read.
 func reading(a *shell.Action, p Profile) Finding {
-	f := Finding{Class: Safe, Reason: readOnly}
+	f := because(Safe, readOnly, "")
 	s := known(&a.Path)
 	if s == nil {
 		return f
@@ -62,7 +57,7 @@ func reading(a *shell.Action, p Profile) Finding {
 	}
 	// A read that needs cover is no plain look: a source of cp, a file sent.
 	if p == Terminal && a.Need != shell.NeedNone && strings.HasPrefix(s.paths, "/") && s.write == High {
-		f.raise(High, onSystem, FactorSystem)
+		f.raise(High, onSystem.String(), FactorSystem)
 	}
 	return f
 }
@@ -70,7 +65,7 @@ func reading(a *shell.Action, p Profile) Finding {
 // writing is the finding of a Write.
 func writing(a *shell.Action, p Profile) Finding {
 	if device(&a.Path) {
-		return Finding{Class: Forbidden, Reason: disks, Factors: alone(FactorDevice)}
+		return because(Forbidden, disks, FactorDevice)
 	}
 	s := known(&a.Path)
 	if s == nil {
@@ -81,8 +76,7 @@ func writing(a *shell.Action, p Profile) Finding {
 
 // writing is the finding of a write to the spot.
 func (s *spot) writing(p Profile) Finding {
-	f := Finding{Class: s.write, Reason: s.reason}
-	f.factor(s.factor)
+	f := because(s.write, s.reason, s.factor)
 	if p == Terminal && s.reason == users {
 		f.Class = Forbidden
 	}

@@ -195,7 +195,7 @@ var defaults = []program{
 	{"column", reads},
 	{"comm", reads},
 	{"command", []row{
-		{with: "@-*", class: Moderate, reason: "looks up what is no name of a command"},
+		{with: "@-*", class: Moderate, reason: looksUp},
 		{class: Safe, reason: wrapper},
 	}},
 	{"compgen", shellOnly},
@@ -457,8 +457,8 @@ var defaults = []program{
 	{"getfacl", reads},
 	{"getopts", shellOnly},
 	{"gh", []row{
-		{subs: "pr/* issue/* repo/view release/view", with: "-w|--web", class: Moderate, reason: "opens a browser"},
-		{subs: "*/list */view */status */checks */diff search/*", with: "--web", class: Moderate, reason: "opens a browser"},
+		{subs: "pr/* issue/* repo/view release/view", with: "-w|--web", class: Moderate, reason: browses},
+		{subs: "*/list */view */status */checks */diff search/*", with: "--web", class: Moderate, reason: browses},
 		{subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list " +
 			"run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list " +
 			"gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view",
@@ -480,7 +480,7 @@ var defaults = []program{
 			"verify-commit verify-tag fsck bisect/log worktree/list stash/list stash/show remote/show " +
 			"remote/get-url submodule/status notes/list notes/show lfs/ls-files lfs/status reflog/show config/list config/get",
 			class: Safe, reason: readOnly},
-		{subs: "branch", with: "-d|--delete|-D", class: Moderate, reason: "mutating operation: deletes a branch"},
+		{subs: "branch", with: "-d|--delete|-D", class: Moderate, reason: deletesBranch},
 		{subs: "branch", with: "-m|--move|-M|-c|--copy|-C|-f|--force|-u|--set-upstream-to|--unset-upstream|--edit-description",
 			class: Moderate, reason: mutating},
 		{subs: "branch", with: "-l|--list|-a|--all|-r|--remotes|--contains|--no-contains|--merged|--no-merged|--points-at|--show-current",
@@ -497,7 +497,7 @@ var defaults = []program{
 		{subs: "reflog", class: Safe, reason: readOnly},
 		{subs: "config", with: "--get|--get-all|--get-regexp|--get-urlmatch|-l|--list", class: Safe, reason: readOnly},
 		{subs: "config", with: "--unset|--unset-all|--add|--replace-all|--rename-section|--remove-section|-e|--edit", class: Moderate, reason: mutating},
-		{subs: "config", with: "+2", class: Moderate, reason: "mutating operation: changes what git runs and trusts"},
+		{subs: "config", with: "+2", class: Moderate, reason: setsGit},
 		{subs: "config", with: "+1", class: Safe, reason: readOnly},
 		{subs: "archive", with: "--remote", class: Moderate, reason: remote},
 		{subs: "archive rerere/status rerere/diff rerere/remaining", class: Safe, reason: readOnly},
@@ -521,7 +521,7 @@ var defaults = []program{
 		{subs: "gc", with: "--prune", class: High, reason: history},
 		{subs: "filter-branch filter-repo prune", class: High, reason: history},
 		{subs: "update-ref", with: "-d|--stdin", class: High, reason: history},
-		{subs: "push", with: "-f|--force|--force-with-lease|--mirror|-d|--delete|--prune", class: Moderate, reason: "sends data to a host, destructive operation there"},
+		{subs: "push", with: "-f|--force|--force-with-lease|--mirror|-d|--delete|--prune", class: Moderate, reason: sendsOver},
 		{subs: "push send-email", class: Moderate, reason: sends},
 		{subs: "fetch pull clone ls-remote remote/update", class: Moderate, reason: remote},
 		{class: Moderate, reason: mutating},
@@ -662,7 +662,7 @@ var defaults = []program{
 		{with: "-l|-L|--list|--table", class: Safe, reason: readOnly},
 		{class: Moderate, reason: mutating},
 	}},
-	{"killall", []row{{class: Forbidden, reason: "destructive operation: ends every process of a name, on some systems every process"}}},
+	{"killall", []row{{class: Forbidden, reason: anyNamed}}},
 	{"killall5", []row{{class: Forbidden, reason: anyProcess}}},
 	{"kind", []row{
 		{subs: "get/kubeconfig", class: Moderate, reason: secret},
@@ -702,7 +702,7 @@ var defaults = []program{
 	{"ldapdelete", []row{{class: Moderate, reason: deletes}}},
 	{"ldapmodify", changes},
 	{"ldapsearch", []row{
-		{with: "-f|-t|-tt|-T|-y|-o", class: Moderate, reason: "reads or writes files beside the search"},
+		{with: "-f|-t|-tt|-T|-y|-o", class: Moderate, reason: beside},
 		{with: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", class: Safe, reason: readOnly},
 		{class: Safe, reason: readOnly},
 	}},

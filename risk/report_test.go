@@ -18,22 +18,22 @@ func summary(line string) Report {
 func TestSummary(t *testing.T) {
 	for line, want := range map[string]Report{
 		"": {Safe, 1, []string{nothing}, []string{}, []Component{}},
-		"kubectl get pods -n x | grep y": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"kubectl", "get", []string{"pods", "-n", "x"}, Safe, readOnly},
-			{"grep", "", []string{"y"}, Safe, readOnly},
+		"kubectl get pods -n x | grep y": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"kubectl", "get", []string{"pods", "-n", "x"}, Safe, "read-only"},
+			{"grep", "", []string{"y"}, Safe, "read-only"},
 		}},
-		"kubectl -n x rollout status deploy/y": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"kubectl", "rollout status", []string{"-n", "x", "deploy/y"}, Safe, readOnly},
+		"kubectl -n x rollout status deploy/y": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"kubectl", "rollout status", []string{"-n", "x", "deploy/y"}, Safe, "read-only"},
 		}},
-		"ls && kubectl delete pod $(cat f)": {Moderate, 2, []string{deletes, substituted}, []string{FactorSubstitution}, []Component{
-			{"ls", "", []string{}, Safe, readOnly},
-			{"kubectl", "delete", []string{"pod", "$(cat f)"}, Moderate, deletes + ", " + substituted},
-			{"cat", "", []string{"f"}, Safe, readOnly},
+		"ls && kubectl delete pod $(cat f)": {Moderate, 2, []string{"mutating operation: deletes objects", substituted}, []string{FactorSubstitution}, []Component{
+			{"ls", "", []string{}, Safe, "read-only"},
+			{"kubectl", "delete", []string{"pod", "$(cat f)"}, Moderate, "mutating operation: deletes objects, " + substituted},
+			{"cat", "", []string{"f"}, Safe, "read-only"},
 		}},
-		"sudo /bin/rm -rf d > log": {Forbidden, 3, []string{destructive, needsRoot, "mutating operation: writes /home/dev/proj/log",
+		"sudo /bin/rm -rf d > log": {Forbidden, 3, []string{"destructive operation", "needs root", "mutating operation: writes /home/dev/proj/log",
 			"mutating operation: writes /home/dev/proj/d"}, []string{}, []Component{
-			{"sudo", "", []string{"/bin/rm", "-rf", "d"}, High, needsRoot},
-			{"/bin/rm", "", []string{"-rf", "d"}, Forbidden, destructive},
+			{"sudo", "", []string{"/bin/rm", "-rf", "d"}, High, "needs root"},
+			{"/bin/rm", "", []string{"-rf", "d"}, Forbidden, "destructive operation"},
 		}},
 		"$X y": {Moderate, 2, []string{"the command name is known only when it runs"}, []string{FactorDynamic}, []Component{
 			{"$X", "", []string{"y"}, Moderate, "the command name is known only when it runs"},
@@ -41,8 +41,8 @@ func TestSummary(t *testing.T) {
 		"nonesuch a b": {Moderate, 2, []string{"unknown command: nonesuch"}, []string{FactorUnknown}, []Component{
 			{"nonesuch", "", []string{"a", "b"}, Moderate, "unknown command: nonesuch"},
 		}},
-		"aws ec2 describe-instances": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"aws", "ec2 describe-instances", []string{}, Safe, readOnly},
+		"aws ec2 describe-instances": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"aws", "ec2 describe-instances", []string{}, Safe, "read-only"},
 		}},
 	} {
 		if diff := cmp.Diff(want, summary(line)); diff != "" {

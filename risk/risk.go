@@ -70,6 +70,7 @@ type Finding struct {
 	Class   Class
 	Reason  string   // "read-only", "mutating operation", "destructive operation" …
 	Factors []string // the constants Factor…, each at most once
+	cause   cause    // of the reason, 0 if it is none of the tables'
 }
 
 // The factors of a finding.
@@ -96,7 +97,7 @@ type Place struct {
 
 // raise lifts the finding to a higher class.
 func (f *Finding) raise(c Class, reason, factor string) {
-	f.Class, f.Reason = c, reason
+	f.Class, f.Reason, f.cause = c, reason, 0
 	f.factor(factor)
 }
 
@@ -142,7 +143,7 @@ const nothing = "does nothing"
 // join takes the higher of two findings and the factors of both.
 func (f *Finding) join(g Finding) {
 	if g.Class > f.Class || f.Class == Safe && g.Class == Safe {
-		f.Class, f.Reason = g.Class, g.Reason
+		f.Class, f.Reason, f.cause = g.Class, g.Reason, g.cause
 	}
 	for _, name := range g.Factors {
 		f.factor(name)
@@ -176,7 +177,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		}
 		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].looks() {
-			out[from+up].raise(Moderate, wrapper, "")
+			out[from+up].raise(Moderate, wrapper.String(), "")
 		}
 		if escaped && a.Kind == shell.Command && out[from+i].Class == Safe && a.End <= len(f.Source) && spellsOut(f.Source[a.Pos:a.End]) {
 			out[from+i].raise(Moderate, hiddenText, FactorHidden)
@@ -195,7 +196,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 
 // looks reports whether a program is safe because it only looks at something.
 func (f *Finding) looks() bool {
-	return f.Class == Safe && (f.Reason == readOnly || f.Reason == environment)
+	return f.Class == Safe && (f.cause == readOnly || f.cause == environment)
 }
 
 // fetcher reports whether the output of a program comes from a host, whether or
@@ -239,7 +240,7 @@ func action(a *shell.Action, p Profile, in *room) Finding {
 	case shell.Write:
 		return writing(a, p)
 	case shell.Fetch:
-		return Finding{Class: Moderate, Reason: remote}
+		return because(Moderate, remote, "")
 	case shell.Opaque:
 		return hidden(a)
 	}
@@ -308,7 +309,7 @@ func (f *Finding) shows(a *shell.Action) {
 	}
 	f.factor(FactorSensitive)
 	if f.Class == Safe {
-		f.Reason = environment
+		f.Reason, f.cause = environment.String(), environment
 	}
 }
 
@@ -347,9 +348,9 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	}
 	r := p.find(&u)
 	if r == nil {
-		return Finding{Class: Moderate, Reason: mutating}
+		return because(Moderate, mutating, "")
 	}
-	f := Finding{Class: r.class, Reason: r.reason}
+	f := because(r.class, r.reason, "")
 	if f.Class == Safe {
 		u.prove(&f, r, a)
 	}

@@ -42,7 +42,7 @@ func Rules(p Profile) []Rule {
 func (p *program) appendRules(out []Rule) []Rule {
 	for i := range p.rows {
 		r := &p.rows[i]
-		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason}
+		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason.String()}
 		if r.reason == environment {
 			rule.Factors = alone(FactorSensitive)
 		}
@@ -71,10 +71,10 @@ func spotRules(p Profile) []Rule {
 func deviceRules() []Rule {
 	var out []Rule
 	for _, one := range devices {
-		out = append(out, Rule{"device", "", "", "", one, Forbidden, Forbidden.Tier(), disks, alone(FactorDevice)})
+		out = append(out, Rule{"device", "", "", "", one, Forbidden, Forbidden.Tier(), disks.String(), alone(FactorDevice)})
 	}
 	for _, one := range system {
-		out = append(out, Rule{"removal", "", "", "", one, Forbidden, Forbidden.Tier(), destructive, alone(FactorCatastrophic)})
+		out = append(out, Rule{"removal", "", "", "", one, Forbidden, Forbidden.Tier(), destructive.String(), alone(FactorCatastrophic)})
 	}
 	return out
 }

@@ -20,41 +20,11 @@ type row struct {
 	// that removes data from a database. Empty asks for nothing.
 	with   string
 	class  Class
-	reason string
+	reason cause
 	// free are options that may be there as well although the shell catalogue
 	// does not list them.
 	free string
 }
-
-// The reasons of the tables.
-const (
-	readOnly    = "read-only"
-	mutating    = "mutating operation"
-	destructive = "destructive operation"
-	ownShell    = "changes only the shell it runs in"
-	wrapper     = "runs another command"
-	runsCode    = "runs a program of its own"
-	needsRoot   = "needs root"
-	installs    = "installs a package"
-	removesPkg  = "removes a package"
-	remote      = "reaches another host"
-	sends       = "sends data to a host"
-	publishes   = "publishes to others"
-	services    = "mutating operation on a service"
-	power       = "stops or restarts the machine"
-	disks       = "destructive operation on a disk"
-	users       = "changes users or their rights"
-	network     = "changes the network setup"
-	secret      = "shows a secret"
-	environment = "shows variables that may hold secrets"
-	discards    = "destructive operation: discards work"
-	history     = "destructive operation: rewrites history"
-	deletes     = "mutating operation: deletes objects"
-	dropsData   = "destructive operation on a database"
-	anyProcess  = "destructive operation: ends every process"
-	daemonRoot  = "gives a container the host's rights"
-	waits       = "holds the shell"
-)
 
 // Rows that many programs share.
 var (
@@ -104,7 +74,7 @@ var (
 			"config/get-clusters config/get-users config/current-context rollout/status " +
 			"rollout/history plugin/list", class: Safe, reason: readOnly},
 		{subs: "delete drain", class: Moderate, reason: deletes},
-		{subs: "exec run debug attach", class: Moderate, reason: "mutating operation: runs a program in the cluster"},
+		{subs: "exec run debug attach", class: Moderate, reason: inCluster},
 		{class: Moderate, reason: mutating},
 	}
 	containers = []row{

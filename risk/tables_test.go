@@ -34,7 +34,7 @@ func checkTable(t *testing.T, name string, table []program) {
 			t.Errorf("%s: the last row must hold for every use, to answer for what the others do not name", p.name)
 		}
 		for _, r := range p.rows {
-			if r.class < Safe || r.class > Forbidden || r.reason == "" {
+			if r.class < Safe || r.class > Forbidden || r.reason == 0 {
 				t.Errorf("%s %s %s: class %d, reason %q", p.name, r.subs, r.with, r.class, r.reason)
 			}
 			checkWants(t, p.name, r.with)

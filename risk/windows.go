@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ const (
 // the evaluator rests on it, to which such a line is opaque.
 func Windows(line string, sh WindowsShell) Report {
 	if len(line) > shell.MaxLine {
-		return newReport([]Finding{{Moderate, "the line is too long to be read", alone(FactorDynamic)}})
+		return newReport([]Finding{{Class: Moderate, Reason: "the line is too long to be read", Factors: alone(FactorDynamic)}})
 	}
 	w := windowsLine{shell: sh}
 	w.read(line, 0)
@@ -105,18 +106,18 @@ func (w *windowsLine) command(words []string, depth int) {
 	for _, one := range words[1:] {
 		f.ofWord(one)
 		if w.shell != Cmd && f.Class == Safe && ofVariables(one) {
-			f.Reason = environment
+			f.Reason, f.cause = environment.String(), environment
 		}
 	}
-	if f.Reason == environment {
+	if f.cause == environment {
 		f.factor(FactorSensitive)
 	}
 	n := 1 + len(strings.Fields(subcommand))
 	w.components = append(w.components, Component{words[0], subcommand, slices.Clone(words[n:]), f.Class, f.Reason})
-	if f.Reason == runsCode || f.Reason == needsRoot {
+	if f.cause == runsCode || f.cause == needsRoot {
 		w.inner(&f, words, depth)
 	}
-	w.fetches = w.fetches || f.Reason == fromRemote || f.Reason == remote
+	w.fetches = w.fetches || f.cause == fromRemote || f.cause == remote
 	w.found = append(w.found, f)
 }
 
@@ -159,7 +160,7 @@ func (f *Finding) encoded(words []string) {
 	for _, one := range words[1:] {
 		option := strings.ToLower(strings.TrimLeft(one, "-/"))
 		if option != "" && option != one && (option == "ec" || strings.HasPrefix("encodedcommand", option)) {
-			f.join(Finding{High, encoded, alone(FactorDynamic)})
+			f.join(because(High, encoded, FactorDynamic))
 		}
 	}
 }
@@ -168,9 +169,9 @@ func (f *Finding) encoded(words []string) {
 func (f *Finding) ofWord(text string) {
 	switch {
 	case windowsDevice(text):
-		f.join(Finding{Moderate, "names a device", alone(FactorDevice)})
+		f.join(Finding{Class: Moderate, Reason: "names a device", Factors: alone(FactorDevice)})
 	case strings.HasPrefix(text, `\\`) || strings.HasPrefix(text, "//"):
-		f.join(Finding{Class: Moderate, Reason: remote}) // a share, to which Windows logs in
+		f.join(because(Moderate, remote, "")) // a share, to which Windows logs in
 	}
 	if s := known(&shell.Word{Text: slashed(text)}); s != nil && s.factor == FactorSensitive {
 		f.factor(FactorSensitive)
@@ -206,11 +207,11 @@ func windowsWriting(target string) Finding {
 	p := slashed(target)
 	switch {
 	case windowsDevice(target):
-		return Finding{Forbidden, disks, alone(FactorDevice)}
+		return because(Forbidden, disks, FactorDevice)
 	case p == "nul" || p == "con" || p == "$null":
-		return Finding{Class: Safe, Reason: "writes nowhere"}
+		return because(Safe, writesNowhere, "")
 	case strings.HasPrefix(p, "/windows") || strings.HasPrefix(p, "/program files"):
-		return Finding{High, onSystem, alone(FactorSystem)}
+		return because(High, onSystem, FactorSystem)
 	}
 	f := Finding{Class: Moderate, Reason: "mutating operation: writes " + target}
 	if s := known(&shell.Word{Text: p}); s != nil {
@@ -347,7 +348,7 @@ func windowsRow(p *plan, words []string) (Finding, string) {
 		depth = 0 // options stand between
 	}
 	r := p.find(&u)
-	return Finding{Class: r.class, Reason: r.reason}, strings.Join(subs[:depth], " ")
+	return because(r.class, r.reason, ""), strings.Join(subs[:depth], " ")
 }
 
 func (u *use) arg(kind shell.ArgKind, text string) {
@@ -411,11 +412,13 @@ func elsewhere(name string, words []string) (Finding, string) {
 		quoted = append(quoted, "'"+strings.ReplaceAll(one, "'", `'\''`)+"'")
 	}
 	f := shell.Analyze(strings.Join(quoted, " "), shell.Options{Dir: someDirectory})
-	r := Summary(f, Each(f, Default))
+	found := Each(f, Default)
+	r := Summary(f, found)
 	if len(r.Components) == 0 {
-		return Finding{Moderate, "unknown command: " + words[0], alone(FactorUnknown)}, ""
+		return Finding{Class: Moderate, Reason: "unknown command: " + words[0], Factors: alone(FactorUnknown)}, ""
 	}
-	all := Finding{r.Class, r.Reasons[0], r.Factors}
+	first := slices.MaxFunc(found, func(a, b Finding) int { return cmp.Compare(a.Class, b.Class) })
+	all := Finding{Class: r.Class, Reason: r.Reasons[0], Factors: r.Factors, cause: first.cause}
 	if all.Class == Safe && !slices.Contains(portable, name) {
 		all.raise(Moderate, "a program of other systems: "+name, FactorUnknown)
 		return all, ""

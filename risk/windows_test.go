@@ -81,28 +81,28 @@ rm y`, "echo 'a\nb'; rm y", "echo 'unfinished\nrm y", "ls `\n; rm y", `sudo rm x
 
 func TestWindowsReports(t *testing.T) {
 	for line, want := range map[string]Report{
-		"kubectl get pods | findstr x": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"kubectl", "get", []string{"pods"}, Safe, readOnly},
-			{"findstr", "", []string{"x"}, Safe, readOnly},
+		"kubectl get pods | findstr x": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"kubectl", "get", []string{"pods"}, Safe, "read-only"},
+			{"findstr", "", []string{"x"}, Safe, "read-only"},
 		}},
 		"Reg Query HKLM > out.txt": {Moderate, 2, []string{"mutating operation: writes out.txt"}, []string{}, []Component{
-			{"Reg", "Query", []string{"HKLM"}, Safe, readOnly},
+			{"Reg", "Query", []string{"HKLM"}, Safe, "read-only"},
 		}},
-		"schtasks /query": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"schtasks", "", []string{"/query"}, Safe, readOnly},
+		"schtasks /query": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"schtasks", "", []string{"/query"}, Safe, "read-only"},
 		}},
 		"type %USERPROFILE%": {Moderate, 2, []string{"a variable"}, []string{FactorDynamic}, []Component{
-			{"type", "", []string{"%USERPROFILE%"}, Safe, readOnly},
+			{"type", "", []string{"%USERPROFILE%"}, Safe, "read-only"},
 		}},
-		`type C:\Users\x\.ssh\id_rsa`: {Safe, 1, []string{readOnly}, []string{FactorSensitive}, []Component{
-			{"type", "", []string{`C:\Users\x\.ssh\id_rsa`}, Safe, readOnly},
+		`type C:\Users\x\.ssh\id_rsa`: {Safe, 1, []string{"read-only"}, []string{FactorSensitive}, []Component{
+			{"type", "", []string{`C:\Users\x\.ssh\id_rsa`}, Safe, "read-only"},
 		}},
 		"": {Safe, 1, []string{nothing}, []string{}, []Component{}},
-		"reg /x query y": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"reg", "", []string{"/x", "query", "y"}, Safe, readOnly},
+		"reg /x query y": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"reg", "", []string{"/x", "query", "y"}, Safe, "read-only"},
 		}},
-		"git -C x status": {Safe, 1, []string{readOnly}, []string{}, []Component{
-			{"git", "", []string{"-C", "x", "status"}, Safe, readOnly},
+		"git -C x status": {Safe, 1, []string{"read-only"}, []string{}, []Component{
+			{"git", "", []string{"-C", "x", "status"}, Safe, "read-only"},
 		}},
 	} {
 		if diff := cmp.Diff(want, Windows(line, Cmd)); diff != "" {
@@ -228,7 +228,7 @@ func TestEveryWindowsRowIsReached(t *testing.T) {
 				for _, path := range paths(&p.rows[i]) {
 					words := spelledOut(example(p, path, p.rows[i].with))
 					got, _ := windowsRow(plan, words)
-					if got.Class != p.rows[i].class || got.Reason != p.rows[i].reason {
+					if got.Class != p.rows[i].class || got.Reason != p.rows[i].reason.String() {
 						t.Errorf("%s: %q is %+v, want %+v", name, words, got, p.rows[i])
 					}
 				}

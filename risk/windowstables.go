@@ -5,17 +5,6 @@ package risk
 // dash will do as well), "-recurse" in cmdlets (where any beginning of it will
 // do). What is destructive in seed 1's original is forbidden here as well.
 
-const (
-	screen     = "clears what the terminal shows"
-	logs       = "destructive operation: clears logs"
-	removed    = "destructive operation: removes what it names"
-	startUp    = "destructive operation: changes how the machine starts"
-	ends       = "destructive operation: ends a program or a service"
-	registry   = "changes the registry"
-	encoded    = "runs encoded text"
-	fromRemote = "fetches from a host"
-)
-
 var (
 	erases   = []row{{class: Forbidden, reason: removed}}
 	endsIt   = []row{{class: Forbidden, reason: ends}}
@@ -273,7 +262,7 @@ var cmdBuiltins = []program{
 	{"mklink", changes},
 	{"move", changes},
 	{"path", []row{
-		{with: "+1", class: Moderate, reason: "changes which programs run"},
+		{with: "+1", class: Moderate, reason: changesPrograms},
 		{class: Safe, reason: readOnly},
 	}},
 	{"pause", holdsOn},
@@ -495,17 +484,17 @@ var cmdlets = []program{
 	{"select-xml", reads},
 	{"send-mailmessage", []row{{class: Moderate, reason: sends}}},
 	{"set-acl", onUsers},
-	{"set-alias", []row{{class: Moderate, reason: "changes what a name runs"}}},
+	{"set-alias", []row{{class: Moderate, reason: renames}}},
 	{"set-clipboard", changes},
 	{"set-content", changes},
 	{"set-date", changes},
 	{"set-disk", formats},
-	{"set-executionpolicy", []row{{class: High, reason: "changes which scripts may run"}}},
+	{"set-executionpolicy", []row{{class: High, reason: scripts}}},
 	{"set-item", changes},
 	{"set-itemproperty", changes},
 	{"set-localuser", onUsers},
 	{"set-location", shellOnly},
-	{"set-mppreference", []row{{class: High, reason: "changes what guards the machine"}}},
+	{"set-mppreference", []row{{class: High, reason: unguards}}},
 	{"set-netfirewallprofile", []row{{class: High, reason: network}}},
 	{"set-netfirewallrule", []row{{class: High, reason: network}}},
 	{"set-netipaddress", []row{{class: High, reason: network}}},
