@@ -2,9 +2,8 @@ package frontmatter
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -46,15 +45,20 @@ func empty(text []byte) bool {
 	return true
 }
 
-// foreign gives an error of the library the form of ours.
+// foreign gives an error of the library the form of ours, with the place where
+// what is wrong begins.
 func foreign(name string, err error) error {
-	at := regexp.MustCompile(`L(\d+)(?:\.C(\d+))?|line (\d+)`).FindStringSubmatch(err.Error())
-	if at == nil {
+	var at yaml.Mark
+	var load *yaml.LoadError
+	if errors.As(err, &load) {
+		if at = load.Mark; load.ContextMsg != "" && load.ContextMark.Line > 0 {
+			at = load.ContextMark
+		}
+	}
+	if at.Line == 0 {
 		return fmt.Errorf("%s:1: the head cannot be read: %w", name, err)
 	}
-	line, _ := strconv.Atoi(at[1] + at[3])
-	col, _ := strconv.Atoi(at[2])
-	return fmt.Errorf("%s:%d:%d: the head cannot be read: %w", name, max(line, 1), max(col, 1), err)
+	return fmt.Errorf("%s:%d:%d: the head cannot be read: %w", name, at.Line, max(at.Column, 1), err)
 }
 
 type yamlHead struct {
