@@ -17,6 +17,7 @@ type act struct {
 	protected bool
 	class     risk.Class
 	why       string // the reason for the class
+	reworded  bool   // it is not that of the tables
 	factors   []string
 	// override is what the policy says of the class, nil if that is the tables'.
 	override *Override

@@ -71,7 +71,10 @@ func (p *Policy) risks(r *reading) (*shell.Facts, []risk.Finding, error) {
 	found := slices.Clone(e.found)
 	for i := range found {
 		a := &e.acts[i]
-		found[i].Class, found[i].Reason = a.class, a.why
+		found[i].Class = a.class
+		if a.reworded {
+			found[i].Say(a.class, a.why)
+		}
 		if a.override != nil {
 			found[i].Factors = append(slices.Clip(found[i].Factors), risk.FactorOverride)
 		}
@@ -155,7 +158,7 @@ func (e *evaluation) sensitive(a *act) {
 	default:
 		return
 	}
-	a.class = risk.Moderate
+	a.class, a.reworded = risk.Moderate, true
 	a.lift(e.policy.RiskOff)
 }
 
@@ -192,7 +195,7 @@ func (a *act) lift(riskOff bool) {
 }
 
 func (a *act) say(o *Override, class risk.Class) {
-	a.class, a.override = class, o
+	a.class, a.override, a.reworded = class, o, true
 	a.why = fmt.Sprintf("risk_overrides %s", o.Text)
 	if o.Reason != "" {
 		a.why = fmt.Sprintf("%s (risk_overrides %s)", o.Reason, o.Text)

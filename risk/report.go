@@ -70,7 +70,7 @@ func newReport(found []Finding) Report {
 	slices.SortStableFunc(byClass, func(a, b *Finding) int { return cmp.Compare(b.Class, a.Class) })
 	for _, one := range byClass {
 		if one.Class > Safe || r.Class == Safe {
-			r.Reasons = appendNew(r.Reasons, apart(one.Reason)...)
+			r.Reasons = appendNew(r.Reasons, one.reasons()...)
 		}
 	}
 	if len(found) == 0 {
@@ -89,12 +89,12 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// apart splits a reason to which a substitution was added.
-func apart(reason string) []string {
-	if first, found := strings.CutSuffix(reason, ", "+substituted); found {
-		return []string{first, substituted}
+// reasons are the reason, and by itself that of a substitution.
+func (f *Finding) reasons() []string {
+	if !f.substituted {
+		return []string{f.Reason}
 	}
-	return []string{reason}
+	return []string{f.Reason[:len(f.Reason)-len(behind+substituted)], substituted}
 }
 
 func component(f *shell.Facts, a *shell.Action, found *Finding) Component {

@@ -71,6 +71,8 @@ type Finding struct {
 	Reason  string   // "read-only", "mutating operation", "destructive operation" …
 	Factors []string // the constants Factor…, each at most once
 	cause   cause    // of the reason, 0 if it is none of the tables'
+	// substituted: the reason goes on with that of a substitution.
+	substituted bool
 }
 
 // The factors of a finding.
@@ -97,8 +99,13 @@ type Place struct {
 
 // raise lifts the finding to a higher class.
 func (f *Finding) raise(c Class, reason, factor string) {
-	f.Class, f.Reason, f.cause = c, reason, 0
+	f.Say(c, reason)
 	f.factor(factor)
+}
+
+// Say gives the finding another class, with the reason for it.
+func (f *Finding) Say(c Class, reason string) {
+	f.Class, f.Reason, f.cause, f.substituted = c, reason, 0, false
 }
 
 func (f *Finding) factor(name string) {
@@ -143,7 +150,7 @@ const nothing = "does nothing"
 // join takes the higher of two findings and the factors of both.
 func (f *Finding) join(g Finding) {
 	if g.Class > f.Class || f.Class == Safe && g.Class == Safe {
-		f.Class, f.Reason, f.cause = g.Class, g.Reason, g.cause
+		f.Class, f.Reason, f.cause, f.substituted = g.Class, g.Reason, g.cause, g.substituted
 	}
 	for _, name := range g.Factors {
 		f.factor(name)
@@ -327,7 +334,7 @@ func ofSystem(program string) bool {
 }
 
 // substituted is the reason of a substitution, behind that of its command.
-const substituted = "contains command substitution"
+const substituted, behind = "contains command substitution", ", "
 
 // substitution lifts a safe command whose words hold a command or process
 // substitution.
@@ -336,7 +343,8 @@ func (f *Finding) substitution(a *shell.Action) {
 		return
 	}
 	f.Class = max(f.Class, Moderate)
-	f.Reason += ", " + substituted
+	f.Reason += behind + substituted
+	f.substituted = true
 	f.factor(FactorSubstitution)
 }
 

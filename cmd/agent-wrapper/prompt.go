@@ -299,12 +299,13 @@ func (q *question) erase() bool {
 
 // withdraw ends a question that nobody has answered: it goes off the screen.
 func (q *question) withdraw(err error) {
-	text := "(no longer asked: " + err.Error() + ")\n"
+	about := ""
+	if q.shown != nil {
+		about = " about " + q.shown.Tool
+	}
+	text := "(no longer asked" + about + ": " + err.Error() + ")\n"
 	if !q.erase() {
 		text = "\n  " + text
-	}
-	if q.shown != nil {
-		text = strings.Replace(text, "asked:", "asked about "+q.shown.Tool+":", 1)
 	}
 	q.say(text)
 }

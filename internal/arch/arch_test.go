@@ -458,6 +458,19 @@ func TestRules(t *testing.T) {
 		{"option in kebab", "wrapper/x", `var a = "--allowed-tools=Read"`, delegates, "--allowed-tools"},
 		{"option in settings", "cmd/x", "var a = `{\"allowedTools\":[]}`", delegates, "allowedTools"},
 		{"the other option", "wrapper/x", `var a = "--disallowedTools"`, delegates, ""},
+		{"searched reason", "risk", "import \"strings\"\nfunc f(a A) bool { return strings.Contains(a.Reason, x) }", readsProse, "searches words"},
+		{"compared reason", "risk", `func f(a A) bool { return a.Reason == forkBomb }`, readsProse, "compares"},
+		{"switched reason", "risk", "func f(a A) { switch a.Reason {\ncase forkBomb:\n} }", readsProse, "compares"},
+		{"cause in words", "risk", "import \"strings\"\nfunc f(a A) bool { return strings.HasPrefix(a.Why.String(), x) }", readsProse, "searches words"},
+		{"words of an error", "risk", "import \"strings\"\nfunc f(err error) bool { return strings.Contains(err.Error(), x) }", readsProse, "searches words"},
+		{"compared error", "risk", `func f(a, b error) bool { return a.Error() == b.Error() }`, readsProse, "compares"},
+		{"words in a variable", "risk", "import \"strings\"\nfunc f(err error) bool { text := \"x: \" + err.Error()\nreturn strings.HasSuffix(text, x) }", readsProse, "searches words"},
+		{"words for an expression", "risk", `func f(a A) []string { return form.FindStringSubmatch(a.Reason) }`, readsProse, "searches words"},
+		{"words in a list", "risk", "import \"slices\"\nfunc f(a A) bool { return slices.Contains(list, a.Message) }", readsProse, "searches words"},
+		{"why as a text", "display", `func f(a A) bool { return a.Why == "fork bomb" }`, readsProse, "compares"},
+		{"no words", "risk", `func f(a A) bool { return a.Reason != "" }`, readsProse, ""},
+		{"same cause", "risk", `func f(a, b A) bool { return a.Why == b.Why && a.Why.Cause != shell.CauseForkBomb }`, readsProse, ""},
+		{"words put together", "risk", "import \"strings\"\nfunc f(a A) string { return strings.Join(list, a.Reason) }", readsProse, ""},
 	}
 	for _, tt := range tests {
 		tree, err := parser.ParseFile(fset, tt.name, "package p\n"+tt.source, parser.SkipObjectResolution)
