@@ -208,9 +208,7 @@ var unreached = []string{
 	"a loop of a kind that is not known here",
 	"a function of another shell",
 
-	// Of two causes the first stands; of a command with a subcommand a rule is
-	// asked that names it.
-	"-files0-from of find reads names from a file",
+	// Of a command with a subcommand a rule is asked that names it.
 	"npm config edit opens an editor",
 }
 
@@ -225,6 +223,7 @@ var doubts = []spot{
 	{"gh api -F a=@f x", "option -F of gh sends a file to a host", "gh api -F a=b x", shell.Bash},
 	{`gh api -F "a=$x" x`, "option -F of gh may send a file to a host", "gh api -F a=b x", shell.Bash},
 	{`curl -d "$x" http://h/`, "option -d of curl may send a file to a host", "curl -d a http://h/", shell.Bash},
+	{"find -files0-from f", "-files0-from of find reads names from a file", "find .", shell.Bash},
 	{"make -C /elsewhere", "make takes its configuration from a directory outside the workspace, or an unknown one", "make -C a", shell.Bash},
 	{"make A$x=1", "the argument A…=1 is known only when it runs, and may be an option", "make A=1", shell.Bash},
 	{`make "A$x=1"`, "the argument A…=1 of make may set any variable that begins with A", "make A=1", shell.Bash},

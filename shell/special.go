@@ -377,7 +377,7 @@ func (e *effector) find() {
 			}
 		case "-files0-from":
 			if i++; i < len(e.words) {
-				e.unproven(causeFindNames)
+				e.unprovenLate(causeFindNames)
 				e.read(e.words[i], NeedCover, t.Text+" of find")
 			}
 		}
@@ -436,6 +436,9 @@ func (e *effector) findStart() findPaths {
 	out.end = min(i, len(e.words))
 	for _, t := range e.words[out.end:] {
 		out.links = out.links || t.Text == "-follow"
+		if t.Text == "-files0-from" { // wherever the file says
+			out.paths = append(out.paths, unknown())
+		}
 	}
 	if out.links {
 		for j := range out.paths { // a name below may lie anywhere
