@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -71,13 +72,13 @@ func prefixes(p *permission.Part) []int {
 // entryOf returns the catalogue's entry for the subcommand that a command
 // names, and how many words name it; 0 if the program is not known when the
 // line is read. Options before a subcommand are not looked through.
-func entryOf(p *permission.Part) (*shell.Program, int) {
+func entryOf(p *permission.Part) (*program.Program, int) {
 	if len(p.Words) == 0 || !p.Words[0].Known() {
 		return nil, 0
 	}
 	entry, n := p.Program, 1
 	for entry != nil && n < len(p.Words) && p.Words[n].Known() {
-		i := slices.IndexFunc(entry.Subs, func(s shell.Program) bool { return s.Name == p.Words[n].Text })
+		i := slices.IndexFunc(entry.Subs, func(s program.Program) bool { return s.Name == p.Words[n].Text })
 		if i < 0 {
 			break
 		}
@@ -87,7 +88,7 @@ func entryOf(p *permission.Part) (*shell.Program, int) {
 }
 
 // at is the entry that the first n words name.
-func at(p *permission.Part, n int) *shell.Program {
+func at(p *permission.Part, n int) *program.Program {
 	short := *p
 	short.Words = p.Words[:n]
 	entry, _ := entryOf(&short)
@@ -102,7 +103,7 @@ func names(p *permission.Part, depth int) bool {
 		return false
 	}
 	entry := at(p, depth)
-	return entry == nil && !interpreter(p.Words[0].Text) || entry != nil && (entry.Operands == shell.Script || targets(p, depth))
+	return entry == nil && !interpreter(p.Words[0].Text) || entry != nil && (entry.Operands == program.Script || targets(p, depth))
 }
 
 // literal reports whether a word is known and cannot be an option.
@@ -127,15 +128,11 @@ func targets(p *permission.Part, depth int) bool {
 // in mind: it runs what its words say, or has subcommands, of which some only
 // read and others destroy. Of a program that the catalogue does not know nothing
 // says so.
-func opens(e *shell.Program) bool {
+func opens(e *program.Program) bool {
 	if e == nil {
 		return false
 	}
-	switch e.Operands {
-	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs, shell.Script, shell.Code:
-		return true
-	}
-	return e.Stdin || e.Plugins || len(e.Subs) > 0 || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name)
+	return e.Runs() || e.Stdin || e.Plugins || len(e.Subs) > 0 || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name)
 }
 
 // interpreter reports whether a program that the catalogue may not know is by

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -37,7 +38,7 @@ func drawKnown(t *rapid.T) []shell.Word {
 func commandOf(words []shell.Word) *Subject {
 	a := &shell.Action{Kind: shell.Command, Words: words}
 	if words[0].Known() {
-		a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(words[0].Text))
+		a.Program = program.Lookup(lastSegment(words[0].Text))
 	}
 	return &Subject{Kind: RunCommand, Tool: "Bash", Command: a, Line: "v=x; unlike any rule"}
 }

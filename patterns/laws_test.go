@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -78,7 +79,7 @@ func drawSubject(t *rapid.T, place Place) *Subject {
 			a.Words = append(a.Words, w)
 		}
 		if a.Words[0].Known() {
-			a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(a.Words[0].Text))
+			a.Program = program.Lookup(lastSegment(a.Words[0].Text))
 		}
 		line := "v=x; " // a line that no rule is written as
 		for i := range a.Words {
@@ -315,7 +316,7 @@ func fuzzSubject(input string, kind uint8) *Subject {
 			a.Words = append(a.Words, word(part))
 		}
 		if a.Words[0].Known() {
-			a.Program = (*shell.Catalog)(nil).Lookup(lastSegment(a.Words[0].Text))
+			a.Program = program.Lookup(lastSegment(a.Words[0].Text))
 		}
 		return &Subject{Kind: RunCommand, Tool: "Bash", Command: a, Line: input, Simple: true}
 	case 1:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -23,13 +24,13 @@ type shape struct {
 
 // reading is a shape as the entry of a program reads it.
 type reading struct {
-	prog  *shell.Program
+	prog  *program.Program
 	words []shell.Word
 	scan  shell.Scan
 }
 
 // stranger stands for the entry of a program that the catalogue does not have.
-var stranger = &shell.Program{Operands: shell.Unread}
+var stranger = &program.Program{Operands: program.Unread}
 
 // shapesOf reads the words of a rule with wildcards. "push*" at the end is at
 // least "push *", "/*" and "--author=*" are also patterns of one word.
@@ -88,7 +89,7 @@ func (s *shape) match(sub *Subject, place Place) Match {
 		if !w.Known() || lastSegment(w.Text) != lastSegment(s.words[0]) {
 			continue
 		}
-		inner := (*shell.Catalog)(nil).Lookup(lastSegment(w.Text))
+		inner := program.Lookup(lastSegment(w.Text))
 		if s.matchWords(a.Words[i:], inner, nil, a.Dirs, place) > No {
 			return Maybe
 		}
@@ -96,7 +97,7 @@ func (s *shape) match(sub *Subject, place Place) Match {
 	return No
 }
 
-func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject, dirs []shell.Word, place Place) Match {
+func (s *shape) matchWords(words []shell.Word, prog *program.Program, sub *Subject, dirs []shell.Word, place Place) Match {
 	head := Yes
 	known := words[0].Known()
 	if !s.any {
@@ -110,7 +111,7 @@ func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject
 	case !known && s.any:
 		return maybeIf(mayHaveOptions(words[1:]))
 	case !known:
-		prog = (*shell.Catalog)(nil).Lookup(lastSegment(s.words[0]))
+		prog = program.Lookup(lastSegment(s.words[0]))
 	}
 	if prog == nil {
 		prog = stranger
@@ -118,7 +119,7 @@ func (s *shape) matchWords(words []shell.Word, prog *shell.Program, sub *Subject
 	var have shell.Scan
 	switch {
 	case sub == nil || sub.Command.Program != prog:
-		have = prog.Scan(words)
+		have = shell.ScanWords(prog, words)
 	default:
 		have = sub.scanned()
 	}
@@ -138,13 +139,13 @@ func mayHaveOptions(words []shell.Word) bool {
 // them.
 func (sub *Subject) scanned() shell.Scan {
 	if sub.scan.Prog == nil {
-		sub.scan = sub.Command.Program.Scan(sub.Command.Words)
+		sub.scan = shell.ScanWords(sub.Command.Program, sub.Command.Words)
 	}
 	return sub.scan
 }
 
 // reading returns the rule's words as the program reads its arguments.
-func (s *shape) reading(prog *shell.Program) *reading {
+func (s *shape) reading(prog *program.Program) *reading {
 	if r := s.read.Load(); r != nil && r.prog == prog {
 		return r
 	}
@@ -155,7 +156,7 @@ func (s *shape) reading(prog *shell.Program) *reading {
 	for _, w := range s.words {
 		r.words = append(r.words, shell.Word{Text: w})
 	}
-	r.scan = prog.Scan(r.words)
+	r.scan = shell.ScanWords(prog, r.words)
 	s.read.Store(r)
 	return r
 }
@@ -373,7 +374,7 @@ func (r *reading) option(want *shell.Arg, have *shell.Scan, words []shell.Word) 
 
 // sameOption reports whether two options are one: entries of an alias have
 // copies.
-func (r *reading) sameOption(a, b *shell.Option, have *shell.Scan) bool {
+func (r *reading) sameOption(a, b *program.Option, have *shell.Scan) bool {
 	if a == b {
 		return true
 	}
@@ -417,7 +418,7 @@ func (r *reading) unlisted(want *shell.Arg, have *shell.Scan, words []shell.Word
 			letters += w.Text[1:]
 		}
 		if a.Kind == shell.ArgUnsure {
-			best = max(best, maybeIf(mayHold(w, &shell.Option{Names: []string{text}, Value: shell.Required}, r.prog)))
+			best = max(best, maybeIf(mayHold(w, &program.Option{Names: []string{text}, Value: program.Required}, r.prog)))
 		}
 	}
 	if best == No && cluster(text) && strings.Trim(text[1:], letters) == "" {
@@ -478,7 +479,7 @@ func cluster(text string) bool {
 }
 
 // named reports whether an option has a name.
-func named(o *shell.Option, name string) bool {
+func named(o *program.Option, name string) bool {
 	for _, n := range o.Names {
 		if n == name {
 			return true
@@ -489,7 +490,7 @@ func named(o *shell.Option, name string) bool {
 
 // mayHold reports whether a word with holes can be an option, alone, with a
 // value, abbreviated, or in a cluster.
-func mayHold(w *shell.Word, o *shell.Option, prog *shell.Program) bool {
+func mayHold(w *shell.Word, o *program.Option, prog *program.Program) bool {
 	if len(w.Holes) == 0 || w.Split && w.MayBeOption() && !globOnly(w.Holes) {
 		return true
 	}
@@ -497,19 +498,19 @@ func mayHold(w *shell.Word, o *shell.Option, prog *shell.Program) bool {
 	one.Split = false
 	steps := wordSteps(nil, &one, false)
 	for _, name := range o.Names {
-		if len(name) == 2 && prog.Style != shell.Dash && prog.Style != shell.Joined {
+		if len(name) == 2 && prog.Style != program.Dash && prog.Style != program.Joined {
 			if clusterMay(&one, prog) {
 				return true
 			}
 			continue
 		}
 		from := len(name)
-		if strings.HasPrefix(name, "--") && prog.Style != shell.Exact {
+		if strings.HasPrefix(name, "--") && prog.Style != program.Exact {
 			from = min(3, from)
 		}
 		for n := from; n <= len(name); n++ {
 			alone, valued := textPattern{chunks: []string{name[:n]}}, textPattern{chunks: []string{name[:n] + "=", ""}}
-			if alone.meets(steps) || o.Value != shell.NoValue && valued.meets(steps) {
+			if alone.meets(steps) || o.Value != program.NoValue && valued.meets(steps) {
 				return true
 			}
 		}
@@ -520,9 +521,9 @@ func mayHold(w *shell.Word, o *shell.Option, prog *shell.Program) bool {
 // clusterMay reports whether a word with holes can be a cluster of short
 // options: what is known of it must be letters of options, unless one of them
 // takes the rest as its value.
-func clusterMay(w *shell.Word, prog *shell.Program) bool {
+func clusterMay(w *shell.Word, prog *program.Program) bool {
 	switch prog.Style {
-	case shell.Dash, shell.Joined, shell.NoOpts:
+	case program.Dash, program.Joined, program.NoOpts:
 		return false
 	}
 	known := w.Text
@@ -548,10 +549,10 @@ func clusterMay(w *shell.Word, prog *shell.Program) bool {
 
 // takesValue reports whether a short option of the program takes a value: a
 // cluster may then end in any text.
-func takesValue(prog *shell.Program) bool {
+func takesValue(prog *program.Program) bool {
 	for o := range prog.All {
 		for _, n := range o.Names {
-			if len(n) == 2 && o.Value != shell.NoValue {
+			if len(n) == 2 && o.Value != program.NoValue {
 				return true
 			}
 		}
@@ -640,7 +641,7 @@ func (r *reading) sameOperand(want string, w *shell.Word) Match {
 	if strings.Contains(want, "/") && strings.IndexByte(want, wild) < 0 && path.Clean(want) == path.Clean(w.Text) {
 		return Yes
 	}
-	if r.prog.Operands == shell.ModeWrites || r.prog.Operands == shell.ModeOutputs {
+	if r.prog.Operands == program.ModeWrites || r.prog.Operands == program.ModeOutputs {
 		a, errA := strconv.ParseUint(want, 8, 32)
 		b, errB := strconv.ParseUint(w.Text, 8, 32)
 		return yesIf(errA == nil && errB == nil && a == b)
@@ -680,7 +681,7 @@ func (r *reading) nothingElse(have *shell.Scan, words []shell.Word) Match {
 	return best
 }
 
-func (r *reading) names(o *shell.Option, have *shell.Scan) bool {
+func (r *reading) names(o *program.Option, have *shell.Scan) bool {
 	for i := range r.scan.Args {
 		if a := &r.scan.Args[i]; a.Kind == shell.ArgOption && r.sameOption(a.Option, o, have) {
 			return true

@@ -6,14 +6,14 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"pgregory.net/rapid"
 )
 
 // claims is a catalogue with entries that a project makes up.
-func claims(t testing.TB) *shell.Catalog {
+func claims(t testing.TB) *program.Catalog {
 	t.Helper()
-	c, err := shell.NewCatalog(map[string]any{
+	c, err := program.NewCatalog(map[string]any{
 		"deploy": map[string]any{"safe": true, "operands": "text", "options": []any{"--hook= : run", "-o="}},
 		"wrap":   map[string]any{"plain": true, "operands": "runs-args"},
 	}, func(table []string, key string) string { return strings.Join(table, ".") })

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -98,7 +99,7 @@ type Subject struct {
 	// Words of a command; one that is known only when it runs has holes.
 	Words []shell.Word
 	// Program is the catalogue's entry for the command, nil if it has none.
-	Program *shell.Program
+	Program *program.Program
 	// Target is the path of a read or write, absolute as far as it is known,
 	// or the URL of a fetch.
 	Target shell.Word

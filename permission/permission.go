@@ -8,6 +8,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -71,7 +72,7 @@ type Policy struct {
 	// SensitiveAsks: a read of a sensitive path is moderate, no longer safe.
 	SensitiveAsks bool
 	Place         patterns.Place
-	Catalog       *shell.Catalog
+	Catalog       *program.Catalog
 	// Guarded are files that decide what the agent may do (policy files, the
 	// record, the agent CLI's settings): absolute paths; writes to them or
 	// below them are held asks in every mode.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/internal/strictjson"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
@@ -75,7 +76,7 @@ var inputOptions = []strictjson.Option{strictjson.MaxSize(maxInput), strictjson.
 // one reading.
 type Knowledge struct {
 	Place   patterns.Place
-	Catalog *shell.Catalog // nil: the built-in one
+	Catalog *program.Catalog // nil: the built-in one
 }
 
 // reading is a tool use as it was read, once, for all who judge it: its actions

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // Finding is what a check says about a place in a policy.
@@ -90,7 +90,7 @@ var lintPlace = patterns.Place{Workspace: defaultDir, Home: defaultHome}
 // linter is one look at a policy.
 type linter struct {
 	spec     *Spec
-	catalog  *shell.Catalog
+	catalog  *program.Catalog
 	rules    []*linted
 	check    string // the name of the check that runs
 	findings []Finding
@@ -133,7 +133,7 @@ type linted struct {
 	policy   *trialPolicy  // of an allow: see linter.allows
 }
 
-func newLinted(key string, item Item, catalog *shell.Catalog) *linted {
+func newLinted(key string, item Item, catalog *program.Catalog) *linted {
 	r := &linted{key: key, list: listKeys[key], item: item}
 	r.rule, r.warnings, _ = patterns.Parse(item.Text, r.list, item.Source) // the policy has been compiled
 	r.cmd = newCommandShape(r.rule, catalog)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // prefixes goes over the allow rules for commands that leave open what follows.
@@ -71,7 +71,7 @@ func runsProgram(l *linter) {
 		}
 		for _, e := range entries(c) {
 			line := c.known + e.words + " ./any-file"
-			if e.entry.Operands != shell.Script || c.operands > 0 || !l.allows(r, line) {
+			if e.entry.Operands != program.Script || c.operands > 0 || !l.allows(r, line) {
 				continue
 			}
 			l.done[r] = true
@@ -85,7 +85,7 @@ func runsProgram(l *linter) {
 // reached is the entry of a program or subcommand, and the words that lead to
 // it from the rule's own.
 type reached struct {
-	entry *shell.Program
+	entry *program.Program
 	words string
 }
 
@@ -102,8 +102,8 @@ func entries(c *commandShape) []reached {
 }
 
 // subs are the subcommands of an entry without their other names.
-func subs(p *shell.Program) []*shell.Program {
-	var all []*shell.Program
+func subs(p *program.Program) []*program.Program {
+	var all []*program.Program
 	for i := range p.Subs {
 		if sub := &p.Subs[i]; len(sub.Path) > 0 && sub.Path[len(sub.Path)-1] == sub.Name {
 			all = append(all, sub)
@@ -118,7 +118,7 @@ var openTargets = []string{"run", "run-script", "exec", "x"}
 // runsScript looks for make, npm run and their like without a target.
 func runsScript(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
-		if c.entry == nil || c.operands > 0 || wraps(c.entry) && c.lastKnown() != "run" {
+		if c.entry == nil || c.operands > 0 || c.entry.Wraps() && c.lastKnown() != "run" {
 			return
 		}
 		alone := len(c.entry.Path) == 0 && len(c.entry.Subs) == 0
@@ -136,20 +136,11 @@ func runsScript(l *linter) {
 	})
 }
 
-// wraps reports whether the program runs what its operands say.
-func wraps(p *shell.Program) bool {
-	switch p.Operands {
-	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs:
-		return true
-	}
-	return false
-}
-
 // wrappers looks for rules that seem to be about the commands that a program
 // runs.
 func wrappers(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
-		if c.entry == nil || !wraps(c.entry) || c.operands > c.entry.Skip {
+		if c.entry == nil || !c.entry.Wraps() || c.operands > c.entry.Skip {
 			return
 		}
 		line := c.known + strings.Repeat(" any", c.entry.Skip-c.operands) + " ls"
@@ -245,7 +236,7 @@ func listed(lines []string) string {
 // for high or forbidden.
 func destroys(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
-		if c.operands > 0 || c.entry != nil && (len(c.entry.Subs) > 0 || wraps(c.entry)) {
+		if c.operands > 0 || c.entry != nil && (len(c.entry.Subs) > 0 || c.entry.Wraps()) {
 			return
 		}
 		for _, tail := range []string{" any", " -r any", " -f any", " -rf any", " --force any", " --hard any"} {
@@ -265,7 +256,7 @@ func anyHost(l *linter) {
 	l.prefixes(func(r *linted, c *commandShape) {
 		const host = "https://any.example/"
 		switch last := c.lastWord(); {
-		case c.entry != nil && c.entry.Operands == shell.URLs && c.operands == 0:
+		case c.entry != nil && c.entry.Operands == program.URLs && c.operands == 0:
 			if l.allows(r, c.known+" "+host) {
 				l.find(LevelWarning, r, fmt.Sprintf("%q runs, and any other host", c.known+" "+host), "name the host",
 					allow(c.known+" http://localhost:3000/*"), Suggestion{"ask", r.rule.String()})

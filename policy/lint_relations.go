@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -63,7 +64,7 @@ func (l *linter) onlyTier3(r *linted) (line string) {
 func (l *linter) neverAllowed(r *linted) string {
 	c := r.cmd
 	alone := (&linter{spec: &Spec{}, catalog: l.catalog}).trialOf(r) // ask and deny: see overruled
-	if c.entry != nil && (c.entry.Plain || wraps(c.entry)) {
+	if c.entry != nil && (c.entry.Plain || c.entry.Wraps()) {
 		return ""
 	}
 	why := ""
@@ -205,7 +206,7 @@ func (l *linter) attempts(c *commandShape) []string {
 	}
 	for o := range c.entry.All {
 		line := c.known + " " + o.Names[0]
-		if o.Value != shell.NoValue {
+		if o.Value != program.NoValue {
 			line += " any"
 		}
 		lines = append(lines, line, line+" any")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
@@ -22,14 +23,14 @@ type commandShape struct {
 	count  int // of the known words
 	// entry is the catalogue's for the innermost subcommand among the words,
 	// nil if the program is unknown. operands are those that the rule names.
-	entry    *shell.Program
+	entry    *program.Program
 	operands int
 }
 
 // anyWords stands for a wildcard in a line that is only read.
 const anyWords = "$agent_wrapper_any"
 
-func newCommandShape(r *patterns.Rule, catalog *shell.Catalog) *commandShape {
+func newCommandShape(r *patterns.Rule, catalog *program.Catalog) *commandShape {
 	spec, found := strings.CutPrefix(r.String(), "Bash(")
 	if !found || r.Bare() {
 		return nil
@@ -97,7 +98,7 @@ func lineOf(spec string) (line string, ok bool) {
 	return b.String(), quote == 0
 }
 
-func analyze(line string, catalog *shell.Catalog) *shell.Facts {
+func analyze(line string, catalog *program.Catalog) *shell.Facts {
 	return shell.Analyze(line, shell.Options{Dir: lintPlace.Workspace, Home: lintPlace.Home, Catalog: catalog})
 }
 
@@ -123,7 +124,7 @@ func (c *commandShape) readWords() {
 	if c.action.Program == nil || c.count == 0 {
 		return
 	}
-	scan := c.action.Program.Scan(known)
+	scan := shell.ScanWords(c.action.Program, known)
 	c.entry = scan.Prog
 	for _, arg := range scan.Args {
 		if arg.Kind == shell.ArgOperand || arg.Kind == shell.ArgUnlisted || arg.Kind == shell.ArgOption && arg.Option.Pattern {

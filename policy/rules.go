@@ -13,8 +13,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/risk"
-	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
 
@@ -141,7 +141,7 @@ func (c *compiler) protected() []permission.Protected {
 }
 
 // catalog is what is known of programs, nil if the policy says nothing of any.
-func (c *compiler) catalog() *shell.Catalog {
+func (c *compiler) catalog() *program.Catalog {
 	if len(c.spec.Programs) == 0 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *compiler) catalog() *shell.Catalog {
 		tables[p.Name] = p.table
 		maps.Copy(places, p.places)
 	}
-	catalog, err := shell.NewCatalog(tables, func(table []string, key string) string {
+	catalog, err := program.NewCatalog(tables, func(table []string, key string) string {
 		path := stricttoml.Path(append([]string{"programs"}, table...)...)
 		if at, ok := places[path+"."+key]; ok {
 			return placed(at)

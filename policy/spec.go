@@ -272,7 +272,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 		Profile: t.Profile, SensitivePaths: t.SensitivePaths,
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Programs)) {
-		s.Programs = append(s.Programs, program(name, t.Programs[name], place))
+		s.Programs = append(s.Programs, programSpec(name, t.Programs[name], place))
 	}
 	if at := place("whitelist"); t.Whitelist != "" || at.Line > 0 {
 		s.Whitelists = []Item{{Text: t.Whitelist, Source: at}}
@@ -295,7 +295,7 @@ func (t *table) spec(place func(path string) patterns.Source) *Spec {
 }
 
 // program is the entry of a program with the places of all that it says.
-func program(name string, table map[string]any, place func(path string) patterns.Source) ProgramSpec {
+func programSpec(name string, table map[string]any, place func(path string) patterns.Source) ProgramSpec {
 	p := ProgramSpec{Name: name, table: table, places: map[string]patterns.Source{}}
 	p.locate(stricttoml.Path("programs", name), table, place)
 	p.Source = p.places[stricttoml.Path("programs", name)]

@@ -77,7 +77,7 @@ func (p *plan) add(l lead) {
 
 // index finds the plans of a table.
 type index struct {
-	table []program
+	table []rated
 	plans []atomic.Pointer[plan]
 	first func() *[257]uint16 // for each byte the first entry whose name does not begin with a smaller one
 }
@@ -87,7 +87,7 @@ var (
 	ofTerminal = newIndex(terminal)
 )
 
-func newIndex(table []program) *index {
+func newIndex(table []rated) *index {
 	return &index{table, make([]atomic.Pointer[plan], len(table)), sync.OnceValue(func() *[257]uint16 {
 		var first [257]uint16
 		at := 0

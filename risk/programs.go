@@ -4,9 +4,9 @@ package risk
 // unknown command, and that is Moderate.
 //
 // A wrapper is Safe for itself only: what it runs is an action of its own.
-// Programs that read are Safe only as far as the shell catalogue knows their
+// Programs that read are Safe only as far as the catalogue knows their
 // options; see Command.
-var defaults = []program{
+var defaults = []rated{
 	{".", runs},
 	{"7z", changes},
 	{":", shellOnly},

@@ -131,7 +131,7 @@ func texts(words []shell.Word, at []int) []string {
 }
 
 // subcommands are the places of the words that name a subcommand: those that
-// the shell catalogue knows as such, or as many operands as the longest path of
+// the catalogue knows as such, or as many operands as the longest path of
 // the tables has that they begin with. Of a program with subcommands it is the
 // first operand at least.
 func subcommands(a *shell.Action) []int {
@@ -140,7 +140,7 @@ func subcommands(a *shell.Action) []int {
 		entry = &bare
 	}
 	var named, operands []int
-	for _, arg := range entry.Scan(a.Words).Args {
+	for _, arg := range shell.ScanWords(entry, a.Words).Args {
 		switch {
 		case !a.Words[arg.Word].Known():
 			continue

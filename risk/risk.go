@@ -3,7 +3,7 @@
 //
 // The knowledge is in tables: programs, subcommands and options (programs.go)
 // and paths (paths.go). A program that no table names is Moderate. Safe must
-// be proven: an unknown argument, an option that the shell catalogue does not
+// be proven: an unknown argument, an option that the catalogue does not
 // list or a substitution makes a safe command Moderate.
 //
 // The package decides nothing; permission does. It touches no file, process,

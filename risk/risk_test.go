@@ -265,11 +265,11 @@ func TestSafeMustBeProven(t *testing.T) {
 	substituted := words("ls")
 	substituted.Substitution = true
 	for name, a := range map[string]shell.Action{
-		"a wrapper that the shell catalogue does not know": wrapperWithoutEntry,
-		"an argument that may be an option":                unknownArgument,
-		"what proves no allow":                             unproven,
-		"an option that nobody lists":                      option,
-		"a substitution":                                   substituted,
+		"a wrapper that the catalogue does not know": wrapperWithoutEntry,
+		"an argument that may be an option":          unknownArgument,
+		"what proves no allow":                       unproven,
+		"an option that nobody lists":                option,
+		"a substitution":                             substituted,
 	} {
 		if got := Command(&a, Default); got.Class != Moderate {
 			t.Errorf("%s: %+v, want moderate", name, got)

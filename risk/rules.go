@@ -30,7 +30,7 @@ func Rules(p Profile) []Rule {
 		one := &defaults[i]
 		if p == Terminal {
 			if at := ofTerminal.find(one.name); at != nil {
-				one = &program{one.name, at.rows}
+				one = &rated{one.name, at.rows}
 			}
 		}
 		out = one.appendRules(out)
@@ -39,7 +39,7 @@ func Rules(p Profile) []Rule {
 }
 
 // appendRules appends the rows of a program, one rule for each subcommand.
-func (p *program) appendRules(out []Rule) []Rule {
+func (p *rated) appendRules(out []Rule) []Rule {
 	for i := range p.rows {
 		r := &p.rows[i]
 		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason.String()}

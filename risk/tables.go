@@ -2,7 +2,7 @@ package risk
 
 // program is one entry of the tables. A table is sorted by name, so that a
 // name has one class, and is searched by halves.
-type program struct {
+type rated struct {
 	name string
 	rows []row
 }
@@ -21,7 +21,7 @@ type row struct {
 	with   string
 	class  Class
 	reason cause
-	// free are options that may be there as well although the shell catalogue
+	// free are options that may be there as well although the catalogue
 	// does not list them.
 	free string
 }

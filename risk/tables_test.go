@@ -8,7 +8,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-var unixTables = map[string][]program{"defaults": defaults, "terminal": terminal}
+var unixTables = map[string][]rated{"defaults": defaults, "terminal": terminal}
 
 func TestTables(t *testing.T) {
 	for name, table := range unixTables {
@@ -17,7 +17,7 @@ func TestTables(t *testing.T) {
 }
 
 // checkTable: a name that stood twice could have two classes.
-func checkTable(t *testing.T, name string, table []program) {
+func checkTable(t *testing.T, name string, table []rated) {
 	t.Helper()
 	for i, p := range table {
 		if i > 0 && table[i-1].name >= p.name {
@@ -85,7 +85,7 @@ func paths(r *row) []string {
 }
 
 // example builds a command that has what a row asks for.
-func example(p program, path, with string) []shell.Word {
+func example(p rated, path, with string) []shell.Word {
 	words := []string{p.name}
 	if path != "" {
 		words = append(words, strings.Split(strings.ReplaceAll(path, "*", "thing"), "/")...)
@@ -180,7 +180,7 @@ func TestClassNamesAndTiers(t *testing.T) {
 
 // TestPathsBlanks: paths are cut at single blanks only.
 func TestPathsBlanks(t *testing.T) {
-	for _, table := range [][]program{defaults, terminal, windowsPrograms, cmdBuiltins, cmdlets} {
+	for _, table := range [][]rated{defaults, terminal, windowsPrograms, cmdBuiltins, cmdlets} {
 		for _, p := range table {
 			for _, r := range p.rows {
 				if strings.ContainsAny(r.subs, "\t\n\r\v\f") {

@@ -9,7 +9,7 @@ var (
 // terminal is what profile Terminal has instead of the entries of defaults:
 // the lists of seed 4, where a person sits at the terminal and may say yes to
 // a restart, and where every systemctl is high.
-var terminal = []program{
+var terminal = []rated{
 	{"halt", stopsLater},
 	{"init", stopsLater},
 	{"kexec", stopsLater},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -12,16 +13,16 @@ import (
 type use struct {
 	words []shell.Word
 	scan  shell.Scan
-	entry *shell.Program // innermost entry of the shell catalogue
+	entry *program.Program // innermost entry of the catalogue
 	// operands are the texts of subcommands and operands in order; "" stands
 	// for one that is not known.
 	operands []string
 	unsure   bool // an argument may be an option, and the entry is not harmless
 }
 
-// bare reads the words of a program that the shell catalogue does not know:
+// bare reads the words of a program that the catalogue does not know:
 // every option is unlisted, and none takes a value.
-var bare shell.Program
+var bare program.Program
 
 // room is space for what is read of one command at a time. It is kept from one
 // line to the next; nothing of it becomes part of a finding.
@@ -56,7 +57,7 @@ func (in *room) read(a *shell.Action, name string) use {
 	if entry == nil {
 		entry = &bare
 	}
-	u := use{words: a.Words, operands: in.operands[:0], scan: entry.ScanInto(a.Words, in.args)}
+	u := use{words: a.Words, operands: in.operands[:0], scan: shell.ScanInto(entry, a.Words, in.args)}
 	in.args = u.scan.Args[:0]
 	u.entry = u.scan.Prog
 	switch name {
@@ -240,7 +241,7 @@ func (u *use) option(name string, exact bool) bool {
 	return false
 }
 
-func hasName(o *shell.Option, name string) bool {
+func hasName(o *program.Option, name string) bool {
 	for _, n := range o.Names {
 		if n == name {
 			return true
@@ -260,7 +261,7 @@ func spelled(text, name string, exact bool) bool {
 	return short && cluster && !exact && strings.IndexByte(text[1:], name[1]) >= 0
 }
 
-// unlisted returns the first option that neither the shell catalogue nor the
+// unlisted returns the first option that neither the catalogue nor the
 // row itself knows, "" if there is none. Of a harmless program every option
 // will do.
 func (u *use) unlisted(r *row) string {

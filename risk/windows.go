@@ -437,7 +437,7 @@ func WindowsRules(sh WindowsShell) []Rule {
 	if sh == Cmd {
 		own = cmdBuiltins
 	}
-	for _, table := range [][]program{own, windowsPrograms} {
+	for _, table := range [][]rated{own, windowsPrograms} {
 		for i := range table {
 			out = table[i].appendRules(out)
 		}
@@ -446,7 +446,7 @@ func WindowsRules(sh WindowsShell) []Rule {
 		return out
 	}
 	for _, a := range aliases {
-		out = (&program{a.name, ofCmdlets.find(a.cmdlet).rows}).appendRules(out)
+		out = (&rated{a.name, ofCmdlets.find(a.cmdlet).rows}).appendRules(out)
 	}
 	return out
 }

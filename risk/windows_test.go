@@ -10,7 +10,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-var windowsTables = map[string][]program{"windowsPrograms": windowsPrograms, "cmdBuiltins": cmdBuiltins, "cmdlets": cmdlets}
+var windowsTables = map[string][]rated{"windowsPrograms": windowsPrograms, "cmdBuiltins": cmdBuiltins, "cmdlets": cmdlets}
 
 func TestWindowsClasses(t *testing.T) {
 	for _, tt := range []struct {

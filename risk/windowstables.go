@@ -37,7 +37,7 @@ var (
 )
 
 // windowsPrograms are programs that both shells start.
-var windowsPrograms = []program{
+var windowsPrograms = []rated{
 	{"arp", []row{
 		{with: "/d|/s", class: High, reason: network},
 		{class: Safe, reason: readOnly},
@@ -235,7 +235,7 @@ var windowsPrograms = []program{
 }
 
 // cmdBuiltins are what cmd has in itself.
-var cmdBuiltins = []program{
+var cmdBuiltins = []rated{
 	{"assoc", showsOrChanges},
 	{"break", shellOnly},
 	{"call", runs},
@@ -293,7 +293,7 @@ var cmdBuiltins = []program{
 
 // cmdlets are what PowerShell has in itself and in its usual modules. A Get
 // that is not here is unknown: its name does not prove that it only reads.
-var cmdlets = []program{
+var cmdlets = []rated{
 	{"add-content", changes},
 	{"add-type", runs},
 	{"checkpoint-computer", changes},

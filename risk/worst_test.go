@@ -16,7 +16,7 @@ func start(a *shell.Action, n int) *shell.Action {
 // TestWorstOfEveryRow: whatever part of a row's command stands there, the row's
 // class can still come of it.
 func TestWorstOfEveryRow(t *testing.T) {
-	for profile, table := range map[Profile][]program{Default: defaults, Terminal: terminal} {
+	for profile, table := range map[Profile][]rated{Default: defaults, Terminal: terminal} {
 		for _, p := range table {
 			if profile == Default || lookup(p.name, Default) != nil {
 				worstOfRows(t, p, profile)
@@ -25,7 +25,7 @@ func TestWorstOfEveryRow(t *testing.T) {
 	}
 }
 
-func worstOfRows(t *testing.T, p program, profile Profile) {
+func worstOfRows(t *testing.T, p rated, profile Profile) {
 	t.Helper()
 	for i := range p.rows {
 		for _, path := range paths(&p.rows[i]) {

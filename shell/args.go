@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // ArgKind tells what an argument is to its program.
 type ArgKind uint8
@@ -19,26 +23,27 @@ const (
 // with one Word, and so does a word that may fall apart.
 type Arg struct {
 	Kind    ArgKind
-	Word    int     // index in the words given to Scan
-	Option  *Option // of an ArgOption
-	Value   Word    // of an ArgOption, if ValueAt is not -1
-	ValueAt int     // index of the word that holds the value: Word itself if it is attached; -1 for no value
+	Word    int             // index in the words given to ScanWords
+	Option  *program.Option // of an ArgOption
+	Value   Word            // of an ArgOption, if ValueAt is not -1
+	ValueAt int             // index of the word that holds the value: Word itself if it is attached; -1 for no value
 }
 
 // Scan is the words of a command, sorted by the catalogue.
 type Scan struct {
-	Prog *Program // the entry of the innermost subcommand, else of the program
-	Path []string // the names of the subcommands, aliases resolved
-	Args []Arg    // in the order of the words, words[0] left out
+	Prog *program.Program // the entry of the innermost subcommand, else of the program
+	Path []string         // the names of the subcommands, aliases resolved
+	Args []Arg            // in the order of the words, words[0] left out
 }
 
-// Scan sorts the words of a command into options, operands and subcommands;
-// words[0] is the program. It never fails: what the entry does not list is
-// ArgUnlisted, and what is known only when the command runs is ArgUnsure.
-func (p *Program) Scan(words []Word) Scan { return p.ScanInto(words, nil) }
+// ScanWords sorts the words of a command into options, operands and subcommands,
+// as the program p reads them; words[0] is the program. It never fails: what the
+// entry does not list is ArgUnlisted, and what is known only when the command
+// runs is ArgUnsure.
+func ScanWords(p *program.Program, words []Word) Scan { return ScanInto(p, words, nil) }
 
-// ScanInto is Scan with a buffer for Args, which may be nil.
-func (p *Program) ScanInto(words []Word, buf []Arg) Scan {
+// ScanInto is ScanWords with a buffer for Args, which may be nil.
+func ScanInto(p *program.Program, words []Word, buf []Arg) Scan {
 	s := scanner{words: words, prog: p, args: buf[:0]}
 	s.parents[0] = p
 	s.depth = 1
@@ -60,8 +65,8 @@ type scanner struct {
 	words   []Word
 	at      int // the word being read
 	next    int // the word after it and its values
-	prog    *Program
-	parents [maxSubs]*Program // prog is the last of them
+	prog    *program.Program
+	parents [maxSubs]*program.Program // prog is the last of them
 	depth   int
 	sub     bool // the next operand names a subcommand
 	done    bool // options have ended
@@ -82,25 +87,25 @@ func (s *scanner) unlisted() {
 }
 
 // flag notes an option without a value.
-func (s *scanner) flag(o *Option) {
+func (s *scanner) flag(o *program.Option) {
 	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, ValueAt: -1})
 }
 
 // attached notes an option with its value in the same word.
-func (s *scanner) attached(o *Option, v Word) {
+func (s *scanner) attached(o *program.Option, v Word) {
 	s.done = s.done || o.Ends
 	s.args = append(s.args, Arg{Kind: ArgOption, Word: s.at, Option: o, Value: v, ValueAt: s.at})
 }
 
 // valued notes an option and takes its value, if it has one, from the next
 // words.
-func (s *scanner) valued(o *Option) {
+func (s *scanner) valued(o *program.Option) {
 	n := 0
 	switch o.Value {
-	case Required:
+	case program.Required:
 		n = 1
-	case Pair:
+	case program.Pair:
 		n = 2
 	}
 	s.flag(o)
@@ -125,11 +130,11 @@ func (s *scanner) valued(o *Option) {
 // runs may take no value there.
 func (s *scanner) doubtValue(at int) {
 	w := &s.words[at]
-	if s.prog.Operands != Unread || len(w.Text) < 2 || w.Text[0] != '-' || len(w.Holes) > 0 {
+	if s.prog.Operands != program.Unread || len(w.Text) < 2 || w.Text[0] != '-' || len(w.Holes) > 0 {
 		return
 	}
 	name, _, _ := strings.Cut(w.Text, "=")
-	if o := s.exact(name); o != nil && o.Effect != EffNone {
+	if o := s.exact(name); o != nil && o.Effect != program.EffNone {
 		s.add(ArgUnsure, at)
 	}
 }
@@ -151,7 +156,7 @@ func (s *scanner) splitValue(at int) {
 func (s *scanner) word() {
 	w := &s.words[s.at]
 	switch {
-	case s.done || s.prog.Style == NoOpts:
+	case s.done || s.prog.Style == program.NoOpts:
 		s.operand(w)
 	case w.holeAt(0) && w.MayBeOption():
 		s.add(ArgUnsure, s.at)
@@ -186,7 +191,7 @@ func (s *scanner) looksLikeOption(w *Word) bool {
 // bundle reports whether w is a first word whose letters are options although
 // no dash stands before them.
 func (s *scanner) bundle(w *Word) bool {
-	return s.prog.Style == Bundle && s.at == 1 && len(w.Holes) == 0 &&
+	return s.prog.Style == program.Bundle && s.at == 1 && len(w.Holes) == 0 &&
 		w.Text != "" && w.Text[0] != '-' && !strings.Contains(w.Text, "/")
 }
 
@@ -204,16 +209,16 @@ func (s *scanner) operand(w *Word) {
 		return
 	}
 	s.add(ArgOperand, s.at)
-	if s.prog.Ends || s.prog.Style == POSIX {
+	if s.prog.Ends || s.prog.Style == program.POSIX {
 		s.done = true
 	}
 }
 
 func (s *scanner) subcommand(w *Word) {
 	s.sub = false
-	var sub *Program
+	var sub *program.Program
 	if w.Known() {
-		sub = s.prog.subcommand(w.Text)
+		sub = s.prog.Subcommand(w.Text)
 	}
 	switch {
 	case sub != nil && s.depth < maxSubs:
@@ -222,28 +227,11 @@ func (s *scanner) subcommand(w *Word) {
 		s.parents[s.depth] = sub
 		s.depth++
 		s.sub = len(sub.Subs) > 0
-	case s.prog.Operands == Unread:
+	case s.prog.Operands == program.Unread:
 		s.unlisted()
 	default:
 		s.operand(w)
 	}
-}
-
-// subcommand returns the entry of a subcommand, or nil.
-func (p *Program) subcommand(name string) *Program {
-	lo, hi := 0, len(p.Subs)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if p.Subs[mid].Name < name {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(p.Subs) && p.Subs[lo].Name == name {
-		return &p.Subs[lo]
-	}
-	return nil
 }
 
 // dashed reads a word that begins with a dash or a plus sign.
@@ -251,7 +239,7 @@ func (s *scanner) dashed(w *Word) {
 	switch {
 	case w.Text[0] == '+':
 		s.plus(w)
-	case s.prog.Style == Dash || s.prog.Style == Joined:
+	case s.prog.Style == program.Dash || s.prog.Style == program.Joined:
 		s.dashName(w)
 	case strings.HasPrefix(w.Text, "--"):
 		s.long(w)
@@ -290,7 +278,7 @@ func (s *scanner) long(w *Word) {
 		return
 	}
 	o := s.exact(name)
-	if o == nil && s.prog.Style != Exact {
+	if o == nil && s.prog.Style != program.Exact {
 		o = s.abbreviated(name)
 	}
 	s.named(o, value, hasValue)
@@ -312,7 +300,7 @@ func (s *scanner) dashName(w *Word) {
 			return
 		}
 	}
-	if s.prog.Style == Joined {
+	if s.prog.Style == program.Joined {
 		if o, n := s.longestPrefix(w); o != nil {
 			s.attached(o, w.after(n))
 			return
@@ -326,7 +314,7 @@ func (s *scanner) dashName(w *Word) {
 }
 
 // number returns the option -# if name is a dash and digits.
-func (s *scanner) number(name string) *Option {
+func (s *scanner) number(name string) *program.Option {
 	if len(name) < 2 || digits(name[1:]) != len(name)-1 {
 		return nil
 	}
@@ -334,11 +322,11 @@ func (s *scanner) number(name string) *Option {
 }
 
 // named adds an option whose full name stands in the word.
-func (s *scanner) named(o *Option, value Word, hasValue bool) {
+func (s *scanner) named(o *program.Option, value Word, hasValue bool) {
 	switch {
 	case o == nil:
 		s.unlisted()
-	case hasValue && o.Value == Pair:
+	case hasValue && o.Value == program.Pair:
 		s.unlisted()
 	case hasValue:
 		s.attached(o, value)
@@ -358,7 +346,7 @@ func (s *scanner) cluster(w *Word, i int) {
 		switch {
 		case o == nil:
 			s.unlisted()
-		case o.Value == NoValue:
+		case o.Value == program.NoValue:
 			s.flag(o)
 		case bundled:
 			s.valued(o)
@@ -377,7 +365,7 @@ func (s *scanner) cluster(w *Word, i int) {
 // shortValue is the value attached to a short option; cobra and clap take
 // -o=value for -o value.
 func (s *scanner) shortValue(w *Word, from int) Word {
-	if s.prog.Style == Exact && from < len(w.Text) && w.Text[from] == '=' && !w.holeAt(from) {
+	if s.prog.Style == program.Exact && from < len(w.Text) && w.Text[from] == '=' && !w.holeAt(from) {
 		from++
 	}
 	return w.after(from)
@@ -385,9 +373,9 @@ func (s *scanner) shortValue(w *Word, from int) Word {
 
 // short returns the option at the beginning of the rest of a cluster, and the
 // length of its name there; a number is one option.
-func (s *scanner) short(rest string) (*Option, int) {
+func (s *scanner) short(rest string) (*program.Option, int) {
 	for d := s.depth - 1; d >= 0; d-- {
-		if o := s.parents[d].letter(rest[0]); o != nil {
+		if o := s.parents[d].Letter(rest[0]); o != nil {
 			return o, 1
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
@@ -401,9 +389,9 @@ func (s *scanner) short(rest string) (*Option, int) {
 }
 
 // exact returns the option of that name, or nil.
-func (s *scanner) exact(name string) *Option {
+func (s *scanner) exact(name string) *program.Option {
 	for d := s.depth - 1; d >= 0; d-- {
-		if o := s.parents[d].option(name); o != nil {
+		if o := s.parents[d].Option(name); o != nil {
 			return o
 		}
 		if d > 0 && !s.parents[d-1].Inherit {
@@ -413,72 +401,22 @@ func (s *scanner) exact(name string) *Option {
 	return nil
 }
 
-// list is the i-th list of the program's options, its own ones first.
-func (p *Program) list(i int) []Option {
-	if i == 0 {
-		return p.Options
-	}
-	return p.Shared[i-1]
-}
-
-// All goes over the program's options and those it shares with others.
-func (p *Program) All(yield func(*Option) bool) {
-	for l := 0; l <= len(p.Shared); l++ {
-		opts := p.list(l)
-		for i := range opts {
-			if !yield(&opts[i]) {
-				return
-			}
-		}
-	}
-}
-
-// option returns the program's option of that name, or nil.
-func (p *Program) option(name string) *Option {
-	for l := 0; l <= len(p.Shared); l++ {
-		opts := p.list(l)
-		for i := range opts {
-			for _, n := range opts[i].Names {
-				if n == name {
-					return &opts[i]
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// letter returns the program's option of one dash and one letter, or nil.
-func (p *Program) letter(c byte) *Option {
-	for l := 0; l <= len(p.Shared); l++ {
-		opts := p.list(l)
-		for i := range opts {
-			for _, n := range opts[i].Names {
-				if len(n) == 2 && n[0] == '-' && n[1] == c {
-					return &opts[i]
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // abbreviated returns the option that has a long name beginning with name. If
 // there are several it is one that matters: the program that runs may be of a
 // version that has only that one.
-func (s *scanner) abbreviated(name string) *Option {
+func (s *scanner) abbreviated(name string) *program.Option {
 	if len(name) < 3 {
 		return nil
 	}
-	var found *Option
+	var found *program.Option
 	several := false
 	for d := s.depth - 1; d >= 0; d-- {
 		for o := range s.parents[d].All {
-			if !o.begins(name) || o == found {
+			if !o.Begins(name) || o == found {
 				continue
 			}
 			several = several || found != nil
-			if found == nil || found.Effect == EffNone {
+			if found == nil || found.Effect == program.EffNone {
 				found = o
 			}
 		}
@@ -486,49 +424,27 @@ func (s *scanner) abbreviated(name string) *Option {
 			break
 		}
 	}
-	if several && found.Effect == EffNone {
+	if several && found.Effect == program.EffNone {
 		return nil
 	}
 	return found
 }
 
-// begins reports whether one of the option's names begins so.
-func (o *Option) begins(text string) bool {
-	for _, n := range o.Names {
-		if strings.HasPrefix(n, text) {
-			return true
-		}
-	}
-	return false
-}
-
 // longestPrefix returns the option with a value whose name is the longest
 // beginning of the word, and the length of the name.
-func (s *scanner) longestPrefix(w *Word) (*Option, int) {
+func (s *scanner) longestPrefix(w *Word) (*program.Option, int) {
 	text := w.Text
 	if len(w.Holes) > 0 {
 		text = text[:w.Holes[0].At]
 	}
-	var found *Option
+	var found *program.Option
 	length := 0
 	for o := range s.prog.All {
-		if n := o.prefixOf(text); o.Value != NoValue && n > length {
+		if n := o.PrefixOf(text); o.Value != program.NoValue && n > length {
 			found, length = o, n
 		}
 	}
 	return found, length
-}
-
-// prefixOf returns the length of the option's longest name that text begins
-// with, or 0.
-func (o *Option) prefixOf(text string) int {
-	length := 0
-	for _, n := range o.Names {
-		if len(n) > length && strings.HasPrefix(text, n) {
-			length = len(n)
-		}
-	}
-	return length
 }
 
 // digits returns the number of decimal digits that text begins with.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // holed makes a word of its notation: $ is unknown text, * is a glob, and a
@@ -40,7 +42,7 @@ func holedWords(line string) []Word {
 // ~x for what is not sure.
 func sortedArgs(line string) string {
 	words := holedWords(line)
-	scan := builtin(words[0].Text).Scan(words)
+	scan := ScanWords(program.Lookup(words[0].Text), words)
 	var out []string
 	for _, a := range scan.Args {
 		text := show(&words[a.Word])
@@ -187,9 +189,9 @@ func TestScan(t *testing.T) {
 // TestScanBuffer: a buffer that is large enough is the only memory needed.
 func TestScanBuffer(t *testing.T) {
 	words := holedWords("git log --oneline -5 --format=%h -- a b")
-	git := builtin("git")
+	git := program.Lookup("git")
 	buf := make([]Arg, 0, 16)
-	if n := testing.AllocsPerRun(100, func() { git.ScanInto(words, buf) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { ScanInto(git, words, buf) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
@@ -206,11 +208,11 @@ func FuzzScan(f *testing.F) {
 		if len(words) == 0 {
 			return
 		}
-		p := builtin(words[0].Text)
+		p := program.Lookup(words[0].Text)
 		if p == nil {
 			return
 		}
-		checkScan(t, words, p.Scan(words))
+		checkScan(t, words, ScanWords(p, words))
 	})
 }
 
@@ -227,7 +229,7 @@ func checkScan(t *testing.T, words []Word, scan Scan) {
 			t.Fatalf("%+v is not consistent", a)
 		}
 		seen[a.Word] = true
-		if a.Option != nil && a.Option.Value == Pair && a.ValueAt > 0 {
+		if a.Option != nil && a.Option.Value == program.Pair && a.ValueAt > 0 {
 			seen[a.ValueAt-1] = true
 		}
 		if a.ValueAt > 0 {
@@ -245,7 +247,7 @@ func checkScan(t *testing.T, words []Word, scan Scan) {
 // only one.
 func valueMissing(words []Word, scan Scan) bool {
 	for _, a := range scan.Args {
-		if a.Option != nil && a.Option.Value == Pair && a.ValueAt < 0 && a.Word >= len(words)-2 {
+		if a.Option != nil && a.Option.Value == program.Pair && a.ValueAt < 0 && a.Word >= len(words)-2 {
 			return true
 		}
 	}
@@ -259,7 +261,7 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(strings.ReplaceAll(line, " ", "_"), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				builtin(words[0].Text).ScanInto(words, buf)
+				ScanInto(program.Lookup(words[0].Text), words, buf)
 			}
 		})
 	}
@@ -269,7 +271,7 @@ func BenchmarkLookup(b *testing.B) {
 	for _, name := range []string{"git", "ls", "frobnicate", "curl"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				builtin(name)
+				program.Lookup(name)
 			}
 		})
 	}

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // awk reads its program text: what it writes, reads and runs.
@@ -21,7 +23,7 @@ func (e *effector) awk() {
 		rest = rest[1:]
 	}
 	for _, a := range e.scan.Args {
-		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+		if a.Kind == ArgOption && a.Option.Effect == program.EffPattern && a.ValueAt >= 0 {
 			if a.Value.Known() {
 				e.awkProgram(a.Value.Text)
 			} else {

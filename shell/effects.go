@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // effects adds a command and what the catalogue knows that it does.
@@ -32,7 +34,7 @@ func (e *effector) run() outcome {
 	if a.Program.Plain && standardPath(a.Words[0].Text) {
 		e.frame.Need = NeedNone
 	}
-	e.scan = a.Program.ScanInto(a.Words, e.scan.Args)
+	e.scan = ScanInto(a.Program, a.Words, e.scan.Args)
 	e.readOptions()
 	e.workdir()
 	e.namedSub()
@@ -65,7 +67,7 @@ type effector struct {
 	w     *walker
 	s     *scope
 	words []Word
-	prog  *Program
+	prog  *program.Program
 	scan  Scan
 	frame Action // the command itself, before it is added
 	index int    // its index in the facts
@@ -87,7 +89,7 @@ type effector struct {
 }
 
 // sub is the entry that the operands belong to: the deepest subcommand.
-func (e *effector) sub() *Program {
+func (e *effector) sub() *program.Program {
 	if e.scan.Prog != nil {
 		return e.scan.Prog
 	}
@@ -134,25 +136,25 @@ func (e *effector) optionFlags(a Arg) {
 	e.pattern = e.pattern || a.Option.Pattern
 	e.parents = e.parents || e.prog.Name == "cp" && a.Option.Names[0] == "--parents"
 	switch a.Option.Effect {
-	case EffReadOnly:
+	case program.EffReadOnly:
 		e.readOnly = true
-	case EffOutput, EffBelow:
+	case program.EffOutput, program.EffBelow:
 		e.named = true
-	case EffInPlace:
+	case program.EffInPlace:
 		e.inPlace = true
-	case EffPattern:
+	case program.EffPattern:
 		e.pattern = true
-	case EffRecursive:
+	case program.EffRecursive:
 		e.recursive = true
-	case EffTarget:
+	case program.EffTarget:
 		v := a.Value
 		e.target = &v
-	case EffDir:
+	case program.EffDir:
 		e.dirs, e.moved = beneath(e.dirs, a.Value), true
-	case EffUnproven, EffSystem:
+	case program.EffUnproven, program.EffSystem:
 		e.frame.Exact = true
 		e.unproven(causeVeryWords, a.Option.Names[0], e.prog.Name)
-	case EffSend:
+	case program.EffSend:
 		e.frame.Exact = true
 		e.unproven(causeSends, a.Option.Names[0], e.prog.Name)
 	}
@@ -217,52 +219,52 @@ func (e *effector) optionEffects() {
 }
 
 func (e *effector) optionEffect(a Arg) {
-	if a.Option.Effect == EffNone {
+	if a.Option.Effect == program.EffNone {
 		return
 	}
 	what := "option " + a.Option.Names[0] + " of " + e.prog.Name
 	switch a.Option.Effect {
-	case EffRun:
+	case program.EffRun:
 		e.runText(a.Value, what, a.ValueAt < 0)
-	case EffRunMore:
+	case program.EffRunMore:
 		e.runMore(a.Value, what, a.ValueAt < 0)
-	case EffProgram:
+	case program.EffProgram:
 		e.runFile(a.Value, what)
-	case EffPlugin:
+	case program.EffPlugin:
 		if plugin := a.Value.Text; !a.Value.Known() || plugin != "" && strings.IndexByte("./~", plugin[0]) >= 0 {
 			e.runFile(a.Value, what)
 		}
-	case EffModule:
+	case program.EffModule:
 		e.runModule(a)
-	case EffCode:
+	case program.EffCode:
 		e.w.opaque(e.index, MayRun, causeCode, what)
-	case EffOpaque:
+	case program.EffOpaque:
 		e.w.opaque(e.index, MayRun, causeRunsAnything, what)
-	case EffExec:
+	case program.EffExec:
 		e.execWords(a, what)
-	case EffOutput:
+	case program.EffOutput:
 		if !a.Value.Known() || a.Value.Text != "-" {
 			e.write(a.Value, NeedCover, false, what)
 		}
-	case EffWrite:
+	case program.EffWrite:
 		e.write(a.Value, NeedCover, false, what)
-	case EffRead, EffSend:
+	case program.EffRead, program.EffSend:
 		e.read(a.Value, NeedOutside, what)
-	case EffLoad:
+	case program.EffLoad:
 		e.load(a.Value, what)
-	case EffPairs:
+	case program.EffPairs:
 		e.loadPairs(a.Value, what)
-	case EffInput:
+	case program.EffInput:
 		e.read(a.Value, NeedNone, what)
-	case EffURL:
+	case program.EffURL:
 		e.fetch(a.Value, what)
-	case EffBelow:
+	case program.EffBelow:
 		if a.Value.Text != "" || !a.Value.Known() {
 			e.below(a.Value, NeedCover, what)
 		}
-	case EffWriteHere:
+	case program.EffWriteHere:
 		e.write(Word{Holes: []Hole{{Kind: Glob}}}, NeedCover, false, what)
-	case EffWriteListed:
+	case program.EffWriteListed:
 		e.read(a.Value, NeedNone, what)
 		if !e.readOnly {
 			e.write(unknown(), NeedCover, false, what+" names files that are written")
@@ -455,58 +457,58 @@ func (e *effector) operandEffects() {
 		what = "operand of " + e.prog.Name
 	}
 	switch p.Operands {
-	case Reads, ReadsTree, PatternReads, PatternTree:
+	case program.Reads, program.ReadsTree, program.PatternReads, program.PatternTree:
 		e.reads(p, rest, what)
-	case Unread, Text:
+	case program.Unread, program.Text:
 		e.changes(rest, what)
-	case Writes:
+	case program.Writes:
 		e.noFollow = e.prog.Name == "rm" || e.prog.Name == "rmdir" || e.prog.Name == "unlink"
 		if e.prog.Name == "mkdir" && e.has("--parents") {
 			rest = append(onTheWay(rest), rest...)
 		}
 		e.writes(rest, NeedOutside, true, what)
-	case Places:
+	case program.Places:
 		e.places(rest, what)
-	case Loads:
+	case program.Loads:
 		for _, r := range rest {
 			e.load(r, what)
 		}
-	case Outputs:
+	case program.Outputs:
 		e.outputs(rest, what)
-	case ModeWrites:
+	case program.ModeWrites:
 		e.writes(behindMode(rest, e.pattern), NeedOutside, true, what)
-	case ModeOutputs:
+	case program.ModeOutputs:
 		e.writes(behindMode(rest, e.pattern), NeedCover, false, what)
-	case Copy:
+	case program.Copy:
 		e.copies(rest, what)
-	case Transfer:
+	case program.Transfer:
 		e.transfers(rest, what)
-	case Move:
+	case program.Move:
 		e.moves(rest, what)
-	case InOut:
+	case program.InOut:
 		e.inOut(rest, what)
-	case URLs:
+	case program.URLs:
 		for _, u := range rest {
 			e.fetch(u, what)
 		}
-	case RunsArgs:
+	case program.RunsArgs:
 		e.runsArgs(p.Skip)
-	case RunsText:
+	case program.RunsText:
 		e.runsText(rest, what)
-	case RunsTexts:
+	case program.RunsTexts:
 		for i := range rest {
 			e.runsText(rest[i:i+1], what)
 		}
-	case ShellArgs:
+	case program.ShellArgs:
 		e.shellArgs(rest)
-	case Code:
+	case program.Code:
 		if len(rest) > 0 {
 			e.odd(causeCode, "an argument of "+e.prog.Name)
 		}
-	case Script:
+	case program.Script:
 		e.script(rest, what)
 	}
-	if p.Stdin && !e.pattern && (len(rest) == 0 && p.Operands != Script || !p.runs()) {
+	if p.Stdin && !e.pattern && (len(rest) == 0 && p.Operands != program.Script || !p.Runs()) {
 		e.stdin()
 	}
 	if p.Here && !e.readOnly && !e.named {
@@ -518,20 +520,10 @@ func (e *effector) operandEffects() {
 
 // idle reports whether the program does nothing in place of operands when it has
 // none: then there is no reason to put into words.
-func (e *effector) idle(p *Program) bool {
+func (e *effector) idle(p *program.Program) bool {
 	switch p.Operands {
-	case Text, Unread, Reads, PatternReads:
+	case program.Text, program.Unread, program.Reads, program.PatternReads:
 		return !e.recursive && !e.inPlace
-	}
-	return false
-}
-
-// runs reports whether the operands say what is run: without them it is what
-// stands on standard input.
-func (p *Program) runs() bool {
-	switch p.Operands {
-	case RunsArgs, RunsText, RunsTexts, ShellArgs, Script, Code:
-		return true
 	}
 	return false
 }
@@ -553,17 +545,17 @@ func behindMode(words []Word, given bool) []Word {
 	return behind(words, given)
 }
 
-func (e *effector) reads(p *Program, rest []Word, what string) {
-	if p.Operands == PatternReads || p.Operands == PatternTree {
+func (e *effector) reads(p *program.Program, rest []Word, what string) {
+	if p.Operands == program.PatternReads || p.Operands == program.PatternTree {
 		rest = behind(rest, e.pattern)
 	}
-	if p.Operands == ReadsTree || p.Operands == PatternTree {
+	if p.Operands == program.ReadsTree || p.Operands == program.PatternTree {
 		e.recursive = true
 	}
 	if len(rest) == 0 && e.recursive {
 		rest = []Word{{Text: "."}}
 	}
-	if len(rest) == 0 && e.inPlace && p.Operands == Reads {
+	if len(rest) == 0 && e.inPlace && p.Operands == program.Reads {
 		e.changes(rest, what)
 	}
 	for _, r := range rest {

@@ -1,9 +1,10 @@
 package shell
 
 import (
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 type tables = map[string]any
@@ -11,9 +12,9 @@ type tables = map[string]any
 // placeOf names tables and keys as a test wants to see them.
 func placeOf(table []string, key string) string { return strings.Join(table, ".") + ":" + key }
 
-func extend(t *testing.T, own tables) *Catalog {
+func extend(t *testing.T, own tables) *program.Catalog {
 	t.Helper()
-	c, err := NewCatalog(own, placeOf)
+	c, err := program.NewCatalog(own, placeOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func extend(t *testing.T, own tables) *Catalog {
 }
 
 // effectsOf lists what a line does beside commands, as "write x".
-func effectsOf(line string, c *Catalog) string {
+func effectsOf(line string, c *program.Catalog) string {
 	f := Analyze(line, Options{Dir: "/w", Workspace: "/w", Catalog: c})
 	var out []string
 	for i := range f.Actions {
@@ -76,69 +77,7 @@ func TestCatalogExtends(t *testing.T) {
 	if got, want := effectsOf("git log -p a", c), effectsOf("git log -p a", nil); got != want {
 		t.Errorf("git log: %s with an entry of another option, %s without", got, want)
 	}
-	if p := c.Lookup("mute"); p == nil || p.Operands != Unread {
+	if p := c.Lookup("mute"); p == nil || p.Operands != program.Unread {
 		t.Error("without operands the words of a new program are not unread")
-	}
-}
-
-func TestCatalogRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		own  tables
-		want string
-	}{
-		{tables{"git": tables{"safe": true}}, "git:safe: [git]: git is known: only options and subcommands can be added"},
-		{tables{"git": tables{"names": []any{"g"}}}, "git:names: [git]: git is known"},
-		{tables{"mine": tables{"names": []any{"git"}}}, "mine:names: [mine]: git is known"},
-		{tables{"git": tables{"sub": tables{"log": tables{"workdir": false}}}}, "git.sub.log:workdir: [git.sub.log]: log is known"},
-		{tables{"curl": tables{"options": []any{"-x1", "-o="}}}, "curl:options[1]: [curl]: curl is known to have the option -o"},
-		{tables{"git": tables{"sub": tables{"log": tables{"options": []any{"--output="}}}}}, "git.sub.log:options[0]: [git.sub.log]: log is known to have the option --output"},
-		{tables{"mine": tables{"special": "git"}}, "mine:special: [mine]: a policy's own entries have no special"},
-		{tables{"mine": tables{"sub": tables{"x": tables{"special": "git"}}}}, "mine.sub.x:special: [mine.sub.x]: a policy's own entries have no special"},
-		{tables{"mine": tables{"use": []any{}}}, "mine:use: [mine]: a policy's own entries have no use"},
-		{tables{"group": tables{"x": tables{"options": []any{"-a"}}}}, "group:: group is no program"},
-		{tables{"a/b": tables{}}, `a/b:: [a/b]: "a/b" is no name of a program`},
-		{tables{"a b": tables{}}, `a b:: [a b]: "a b" is no name of a program`},
-		{tables{"": tables{}}, `:: []: "" is no name of a program`},
-		{tables{"mine": tables{"options": []any{"-a : wipe"}}}, `mine:options[0]: [mine]: option "-a : wipe": unknown effect "wipe"`},
-		{tables{"mine": tables{"Safe": true}}, "mine:Safe: [mine]: unknown key Safe"},
-		{tables{"mine": "safe"}, "mine:: [mine]: mine is not a table"},
-	} {
-		_, err := NewCatalog(tt.own, placeOf)
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-			t.Errorf("%v: %v, want %s", tt.own, err, tt.want)
-		}
-	}
-}
-
-// TestCatalogIsNotShared: an extended catalogue leaves the built-in tables as
-// they are.
-func TestCatalogIsNotShared(t *testing.T) {
-	before := len(builtin("git").Subs)
-	extend(t, tables{"git": tables{"options": []any{"--mine"}, "sub": tables{"aaa": tables{}, "log": tables{"options": []any{"--mine"}}}}})
-	git := builtin("git")
-	if len(git.Subs) != before || git.option("--mine") != nil || git.subcommand("aaa") != nil || git.subcommand("log").option("--mine") != nil {
-		t.Error("the built-in entry of git was changed")
-	}
-}
-
-// TestCatalogHasAllKeys: each field of Program that a table can set is set.
-func TestCatalogHasAllKeys(t *testing.T) {
-	c := extend(t, tables{"mine": tables{
-		"style": "posix", "operands": "reads", "skip": int64(1), "options": []any{"-a"}, "inherit": true, "ends": true, "safe": true,
-		"plain": true, "workdir": true, "here": true, "beside": true, "named": true, "apart": true, "plugins": true, "assigns": true,
-		"stdin": true, "home": ".x", "sub": tables{"s": tables{}},
-	}})
-	p := reflect.ValueOf(*c.Lookup("mine"))
-	for i := range p.NumField() {
-		switch name := p.Type().Field(i).Name; name {
-		case "Shared", "Path", "Special":
-		default:
-			if p.Field(i).IsZero() {
-				t.Errorf("%s is not set", name)
-			}
-		}
-	}
-	if sub := c.Lookup("mine").subcommand("s"); sub == nil || len(sub.Path) != 1 {
-		t.Error("the subcommand has no path")
 	}
 }

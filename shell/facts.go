@@ -10,7 +10,11 @@
 // The package touches no file, process, clock or environment.
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // Hole is a place in a word where text stands that is known only when the
 // line runs.
@@ -139,7 +143,7 @@ type Action struct {
 	Words []Word
 	// Program is the catalogue's entry for Words[0], nil if it has none or the
 	// name is not known.
-	Program *Program
+	Program *program.Program
 	// Assigns are the variable assignments before a Command's words.
 	Assigns []Assign
 	// Dirs are the directories that the action may start in: absolute paths;
@@ -273,7 +277,7 @@ type Options struct {
 	// absolute; "" is Dir.
 	Workspace string
 	Dialect   Dialect // what will run the line
-	Catalog   *Catalog
+	Catalog   *program.Catalog
 }
 
 // Dialect is the language that a command line is in.

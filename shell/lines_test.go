@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // wantPrograms is how many programs have lines.
@@ -23,28 +25,28 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := map[string]*lineCount{}
-	program := ""
+	prog := ""
 	for i, line := range strings.Split(string(data), "\n") {
 		sign, text, _ := strings.Cut(line, " ")
 		switch {
 		case line == "" || sign == "#":
 		case sign != "+" && sign != "-":
-			program = line
-			if builtin(program) == nil {
-				t.Errorf("line %d: the catalogue has no program %q", i+1, program)
+			prog = line
+			if program.Lookup(prog) == nil {
+				t.Errorf("line %d: the catalogue has no program %q", i+1, prog)
 			}
 		default:
-			why, own := uncovered(Analyze(text, Options{Dir: "/home/dev/proj", Home: "/home/dev", Workspace: "/home/dev/proj"}), program)
+			why, own := uncovered(Analyze(text, Options{Dir: "/home/dev/proj", Home: "/home/dev", Workspace: "/home/dev/proj"}), prog)
 			if sign == "+" && why != "" {
 				t.Errorf("line %d: %s\n\tis not covered: %s", i+1, text, why)
 			}
 			if sign == "-" && why == "" {
 				t.Errorf("line %d: %s\n\tis covered", i+1, text)
 			}
-			if counts[program] == nil {
-				counts[program] = &lineCount{}
+			if counts[prog] == nil {
+				counts[prog] = &lineCount{}
 			}
-			counts[program].note(sign, own)
+			counts[prog].note(sign, own)
 		}
 	}
 	checkCounts(t, counts)
@@ -80,7 +82,7 @@ func checkCounts(t *testing.T, counts map[string]*lineCount) {
 	sort.Strings(names)
 	full := 0
 	for _, name := range names {
-		c, p := counts[name], builtin(name)
+		c, p := counts[name], program.Lookup(name)
 		if c.passing == 0 && slices.Contains([]string{"fc", "ftp", "javac", "sftp", "source"}, name) {
 			continue
 		}
@@ -100,7 +102,7 @@ func checkCounts(t *testing.T, counts map[string]*lineCount) {
 // uncovered returns why a rule for the first command of a line, and nothing
 // else, does not cover the line, and whether that comes of the words of the
 // program.
-func uncovered(f *Facts, program string) (string, bool) {
+func uncovered(f *Facts, prog string) (string, bool) {
 	commands := 0
 	for i := range f.Actions {
 		a := &f.Actions[i]
@@ -126,7 +128,7 @@ func uncovered(f *Facts, program string) (string, bool) {
 			}
 		}
 		if why != "" {
-			return why, comesOf(f, i, program)
+			return why, comesOf(f, i, prog)
 		}
 	}
 	return "", false
@@ -134,13 +136,13 @@ func uncovered(f *Facts, program string) (string, bool) {
 
 // comesOf reports whether an action is a command of the program, or derived
 // from its words.
-func comesOf(f *Facts, i int, program string) bool {
+func comesOf(f *Facts, i int, prog string) bool {
 	for ; i >= 0; i = f.Actions[i].Parent {
 		a := &f.Actions[i]
 		if a.Substitution && a.Kind == Command {
 			return false
 		}
-		if a.Kind == Command && len(a.Words) > 0 && builtin(path.Base(a.Words[0].Text)) == builtin(program) {
+		if a.Kind == Command && len(a.Words) > 0 && program.Lookup(path.Base(a.Words[0].Text)) == program.Lookup(prog) {
 			return true
 		}
 	}

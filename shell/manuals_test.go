@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // TestManualPages: what the comparison with the manual pages brought to light.
@@ -51,27 +53,27 @@ func TestEntrRunsText(t *testing.T) {
 // TestAbbreviations: whether the beginning of a long name stands for the name
 // depends on the style, and so does how a value is attached.
 func TestAbbreviations(t *testing.T) {
-	list := []Option{{Names: []string{"-o", "--output"}, Value: Required, Effect: EffWrite}, {Names: []string{"-a", "--all"}}}
-	long := []Option{{Names: []string{"-output"}, Value: Required, Effect: EffWrite}, {Names: []string{"-all"}}}
+	list := []program.Option{{Names: []string{"-o", "--output"}, Value: program.Required, Effect: program.EffWrite}, {Names: []string{"-a", "--all"}}}
+	long := []program.Option{{Names: []string{"-output"}, Value: program.Required, Effect: program.EffWrite}, {Names: []string{"-all"}}}
 	const listed, unlisted = "listed", "unlisted"
 	for _, test := range []struct {
-		style Style
+		style program.Style
 		word  string
 		want  string
 		value string
 	}{
-		{GNU, "--out=f", listed, "f"}, {GNU, "--al", listed, ""}, {GNU, "-aof", listed, "f"}, {GNU, "--output=f", listed, "f"},
-		{POSIX, "--out=f", listed, "f"}, {POSIX, "--al", listed, ""}, {POSIX, "-aof", listed, "f"}, {POSIX, "--output=f", listed, "f"},
-		{Bundle, "--out=f", listed, "f"}, {Bundle, "--al", listed, ""}, {Bundle, "-aof", listed, "f"}, {Bundle, "--output=f", listed, "f"},
-		{Exact, "--out=f", unlisted, ""}, {Exact, "--al", unlisted, ""}, {Exact, "-aof", listed, "f"}, {Exact, "-o=f", listed, "f"}, {Exact, "--output=f", listed, "f"},
-		{Dash, "-out=f", unlisted, ""}, {Dash, "-al", unlisted, ""}, {Dash, "-output=f", listed, "f"}, {Dash, "--output=f", listed, "f"},
-		{Joined, "-out=f", unlisted, ""}, {Joined, "-outputf", listed, "f"}, {Joined, "-output=f", listed, "f"},
+		{program.GNU, "--out=f", listed, "f"}, {program.GNU, "--al", listed, ""}, {program.GNU, "-aof", listed, "f"}, {program.GNU, "--output=f", listed, "f"},
+		{program.POSIX, "--out=f", listed, "f"}, {program.POSIX, "--al", listed, ""}, {program.POSIX, "-aof", listed, "f"}, {program.POSIX, "--output=f", listed, "f"},
+		{program.Bundle, "--out=f", listed, "f"}, {program.Bundle, "--al", listed, ""}, {program.Bundle, "-aof", listed, "f"}, {program.Bundle, "--output=f", listed, "f"},
+		{program.Exact, "--out=f", unlisted, ""}, {program.Exact, "--al", unlisted, ""}, {program.Exact, "-aof", listed, "f"}, {program.Exact, "-o=f", listed, "f"}, {program.Exact, "--output=f", listed, "f"},
+		{program.Dash, "-out=f", unlisted, ""}, {program.Dash, "-al", unlisted, ""}, {program.Dash, "-output=f", listed, "f"}, {program.Dash, "--output=f", listed, "f"},
+		{program.Joined, "-out=f", unlisted, ""}, {program.Joined, "-outputf", listed, "f"}, {program.Joined, "-output=f", listed, "f"},
 	} {
-		p := Program{Style: test.style, Options: list}
-		if test.style == Dash || test.style == Joined {
+		p := &program.Program{Style: test.style, Options: list}
+		if test.style == program.Dash || test.style == program.Joined {
 			p.Options = long
 		}
-		args := p.Scan([]Word{{Text: "x"}, {Text: test.word}}).Args
+		args := ScanWords(p, []Word{{Text: "x"}, {Text: test.word}}).Args
 		got, last := listed, args[len(args)-1]
 		if slices.ContainsFunc(args, func(a Arg) bool { return a.Kind != ArgOption }) {
 			got = unlisted

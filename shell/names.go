@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // namesOf returns the places that the names lie at or below which a command
@@ -23,7 +25,7 @@ func (w *walker) namesOf(words []Word, bare bool) []Word {
 	if words[0].Text == "find" {
 		return namesOfFind(prog, words)
 	}
-	n, ok := sortNames(prog.Scan(words), words)
+	n, ok := sortNames(ScanWords(prog, words), words)
 	if !ok || slices.ContainsFunc(n.options, func(o string) bool { return slices.Contains(shapesNames[words[0].Text], o) }) {
 		return nil
 	}
@@ -86,7 +88,7 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 			n.sub = words[a.Word].Text
 		case ArgOption:
 			n.options = append(n.options, a.Option.Names[0])
-			n.pattern = n.pattern || a.Option.Pattern || a.Option.Effect == EffPattern
+			n.pattern = n.pattern || a.Option.Pattern || a.Option.Effect == program.EffPattern
 		case ArgUnlisted, ArgUnsure:
 			return n, false
 		}
@@ -96,7 +98,7 @@ func sortNames(scan Scan, words []Word) (n nameWords, ok bool) {
 
 // namesOfFind: find prints names below the places where it starts, unless it
 // is told what to print, or runs something that prints.
-func namesOfFind(prog *Program, words []Word) []Word {
+func namesOfFind(prog *program.Program, words []Word) []Word {
 	e := effector{words: words, prog: prog}
 	start := e.findStart()
 	for i := range words {

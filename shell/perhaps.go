@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // maxPath is the longest path that a system opens, in bytes.
@@ -23,8 +25,8 @@ func (a *Action) Perhaps() []Word {
 		}
 		return p.paths
 	}
-	scan := a.Program.Scan(a.Words)
-	if scan.Prog.Operands == Names || namesOnly(a.Program.Name, scan) {
+	scan := ScanWords(a.Program, a.Words)
+	if scan.Prog.Operands == program.Names || namesOnly(a.Program.Name, scan) {
 		return nil
 	}
 	p.prog = scan.Prog
@@ -61,7 +63,7 @@ var naming = []string{
 var adds = set("git", "gh", "kubectl", "compose", "aws", "azure", "go", "make", "npm", "runner", "deno", "gcc", "mvn", "cmake", "rustc", "libtest", "golangci", "python", "pytest")
 
 type perhaps struct {
-	prog  *Program
+	prog  *program.Program
 	dirs  []Word
 	paths []Word
 }
@@ -80,11 +82,11 @@ func (p *perhaps) arg(arg Arg, w *Word) {
 // operand is a word that is data, or that is read as it stands.
 func (p *perhaps) operand(w Word) {
 	switch p.prog.Operands {
-	case Text, Unread:
+	case program.Text, program.Unread:
 		if p.prog.Special == "" || adds[p.prog.Special] {
 			p.word(w)
 		}
-	case Reads, Script, Copy, Transfer, InOut:
+	case program.Reads, program.Script, program.Copy, program.Transfer, program.InOut:
 		p.parts(w)
 	}
 }
@@ -106,10 +108,10 @@ func (p *perhaps) unlisted(w *Word) {
 
 func (p *perhaps) option(arg Arg) {
 	switch arg.Option.Effect {
-	case EffDir:
+	case program.EffDir:
 		p.word(arg.Value) // a file, for docker compose --env-file
 		p.dirs = beneath(p.dirs, arg.Value)
-	case EffNone, EffUnproven, EffSystem, EffWrite:
+	case program.EffNone, program.EffUnproven, program.EffSystem, program.EffWrite:
 		if arg.ValueAt >= 0 && !slices.ContainsFunc(arg.Option.Names, choosing) {
 			p.word(arg.Value)
 		}

@@ -1,12 +1,16 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // goTool: linker and compiler flags can name a program.
 func (e *effector) goTool() {
 	e.goSources()
 	for _, a := range e.scan.Args {
-		if a.Kind != ArgOption || a.Option.Effect != EffNone {
+		if a.Kind != ArgOption || a.Option.Effect != program.EffNone {
 			continue
 		}
 		switch a.Option.Names[0] {

@@ -3,15 +3,17 @@ package shell
 import (
 	"strings"
 	"testing"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // TestRunOptions: every option of the catalogue whose value is run, in each way
 // in which its program reads it, makes the line run that program or holds an
 // opaque spot.
 func TestRunOptions(t *testing.T) {
-	effects := map[Effect]bool{EffRun: true, EffRunMore: true, EffProgram: true, EffCode: true, EffExec: true}
+	effects := map[program.Effect]bool{program.EffRun: true, program.EffRunMore: true, program.EffProgram: true, program.EffCode: true, program.EffExec: true}
 	checked := 0
-	walkPrograms(func(name string, p *Program) {
+	walkPrograms(func(name string, p *program.Program) {
 		for o := range p.All {
 			if !effects[o.Effect] {
 				continue
@@ -33,21 +35,21 @@ func TestRunOptions(t *testing.T) {
 }
 
 // optionSpellings are the ways in which a program reads an option with a value.
-func optionSpellings(p *Program, o *Option, name, value string) []string {
+func optionSpellings(p *program.Program, o *program.Option, name, value string) []string {
 	long := strings.HasPrefix(name, "--")
 	var out []string
 	switch {
 	case name == "+":
 		return []string{"+" + value}
-	case o.Value == NoValue:
+	case o.Value == program.NoValue:
 		return []string{name}
-	case o.Value == Pair:
+	case o.Value == program.Pair:
 		return []string{name + " a " + value}
-	case o.Value == Required:
+	case o.Value == program.Required:
 		out = append(out, name+" "+value)
 	}
 	switch {
-	case long, p.Style == Dash, p.Style == Joined:
+	case long, p.Style == program.Dash, p.Style == program.Joined:
 		out = append(out, name+"="+value)
 	case len(name) == 2:
 		out = append(out, name+value)
@@ -69,18 +71,18 @@ func runsZapper(f *Facts) bool {
 // and one whose value is obeyed, sent or read beside the purpose needs cover
 // outside the workspace, in each spelling.
 func TestPathOptions(t *testing.T) {
-	kinds := map[Effect]Kind{
-		EffWrite: Write, EffOutput: Write, EffBelow: Write, EffLoad: Read, EffPairs: Read, EffRead: Read, EffSend: Read,
+	kinds := map[program.Effect]Kind{
+		program.EffWrite: Write, program.EffOutput: Write, program.EffBelow: Write, program.EffLoad: Read, program.EffPairs: Read, program.EffRead: Read, program.EffSend: Read,
 	}
 	checked := 0
-	walkPrograms(func(name string, p *Program) {
+	walkPrograms(func(name string, p *program.Program) {
 		for o := range p.All {
 			kind, ok := kinds[o.Effect]
 			if !ok {
 				continue
 			}
 			for _, n := range o.Names {
-				if p.option(n) != o {
+				if p.Option(n) != o {
 					continue // another list has the name before this one
 				}
 				for _, option := range optionSpellings(p, o, n, "/tmp/zapper") {

@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // npm: some settings are commands, and a script that npm pkg set writes is what
 // npm test runs from then on (npm-config(7), npm-pkg(1)).
@@ -84,7 +88,7 @@ func (e *effector) runner() {
 		return
 	}
 	base := name.Text[strings.LastIndexByte(name.Text, '/')+1:]
-	anyProgram := (run || e.prog.Name == "pnpm") && builtin(base) != nil && !packaged[base]
+	anyProgram := (run || e.prog.Name == "pnpm") && program.Lookup(base) != nil && !packaged[base]
 	if anyProgram || strings.HasPrefix(name.Text, "/") {
 		e.runWords(at)
 		return

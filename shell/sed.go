@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // sed reads its scripts: what they write, read and run.
 func (e *effector) sed() {
@@ -21,7 +25,7 @@ func (e *effector) sed() {
 func (e *effector) sedBackup() {
 	for _, a := range e.scan.Args {
 		switch {
-		case a.Kind != ArgOption || a.Option.Effect != EffInPlace:
+		case a.Kind != ArgOption || a.Option.Effect != program.EffInPlace:
 		case !a.Value.Known() || strings.Contains(a.Value.Text, "/"):
 			e.odd(causeSedSuffix)
 		case a.Value.Text != "":
@@ -40,7 +44,7 @@ func (e *effector) sedBackup() {
 func (e *effector) sedScripts() []Word {
 	var out []Word
 	for _, a := range e.scan.Args {
-		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+		if a.Kind == ArgOption && a.Option.Effect == program.EffPattern && a.ValueAt >= 0 {
 			out = append(out, a.Value)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // special runs the reader of a program that a table cannot describe, and
@@ -271,7 +273,7 @@ func (e *effector) envOption(a Arg) bool {
 	case a.Kind == ArgUnsure, a.Kind == ArgUnlisted && e.words[a.Word].Text != "-":
 		e.odd(causeEnvOption)
 		return false
-	case a.Kind == ArgOption && a.Option.Effect == EffRun:
+	case a.Kind == ArgOption && a.Option.Effect == program.EffRun:
 		e.odd(causeEnvSplits)
 		return false
 	}
@@ -389,7 +391,7 @@ func (e *effector) find() {
 func (e *effector) findTest(text string) bool {
 	for i := range e.prog.Options {
 		o := &e.prog.Options[i]
-		if o.Value == Required && o.Effect == EffNone && slices.Contains(o.Names, text) {
+		if o.Value == program.Required && o.Effect == program.EffNone && slices.Contains(o.Names, text) {
 			return text != "-files0-from" && !strings.HasPrefix(text, "-fprint") && text != "-fls"
 		}
 	}
@@ -893,7 +895,7 @@ func (e *effector) filters() []Word {
 	}
 	var list []Word
 	for _, a := range e.scan.Args {
-		if a.Kind == ArgOption && a.Option.Effect == EffPattern && a.ValueAt >= 0 {
+		if a.Kind == ArgOption && a.Option.Effect == program.EffPattern && a.ValueAt >= 0 {
 			list = append(list, a.Value)
 		}
 	}

@@ -30,15 +30,15 @@ const maxFile = 1 << 20
 
 // file is a whitelist as it is written. Schema is made of these types.
 type file struct {
-	Schema   string             `json:"$schema"`
-	Version  *string            `json:"version"`
-	Mode     *string            `json:"mode"`
-	Defaults map[string]program `json:"defaults"`
-	Custom   map[string]custom  `json:"custom"`
-	Policy   settings           `json:"policy"`
+	Schema   string            `json:"$schema"`
+	Version  *string           `json:"version"`
+	Mode     *string           `json:"mode"`
+	Defaults map[string]listed `json:"defaults"`
+	Custom   map[string]custom `json:"custom"`
+	Policy   settings          `json:"policy"`
 }
 
-type program struct {
+type listed struct {
 	Commands    []string `json:"commands"`
 	Bare        bool     `json:"allow_bare"`
 	AllowArgs   []string `json:"allow_args"`
@@ -242,7 +242,7 @@ func (l *List) custom(c *checker, path string, e *item) {
 	l.binaries[e.binary] = e
 }
 
-func (c *checker) program(path, name string, p program) *item {
+func (c *checker) program(path, name string, p listed) *item {
 	c.programName(path, name)
 	e := &item{name: name, bare: p.Bare, positionals: p.Positionals, allow: c.arguments(path+".allow_args", p.AllowArgs, true), deny: c.arguments(path+".deny_args", p.DenyArgs, false)}
 	if len(p.Commands) == 0 {

@@ -30,7 +30,7 @@ var limits = map[string]object{
 
 // required are the keys that a type has to have.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[file](): {"version", "mode"}, reflect.TypeFor[program](): {"commands"}, reflect.TypeFor[custom](): {"binary"},
+	reflect.TypeFor[file](): {"version", "mode"}, reflect.TypeFor[listed](): {"commands"}, reflect.TypeFor[custom](): {"binary"},
 }
 
 // Schema returns a JSON Schema (draft 2020-12) of whitelists, for editors. It is

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/visible"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -23,7 +24,7 @@ type Start struct {
 }
 
 // Starting makes a strict whitelist that lets the commands in lines pass, and
-// little else: each becomes its program, its subcommand as the shell catalogue
+// little else: each becomes its program, its subcommand as the catalogue
 // knows it, and its arguments. A line with operators is taken apart; what it
 // knows only when it runs, and what changes the shell itself, is left out. dry
 // says whether the list is to begin as a dry run.
@@ -204,7 +205,7 @@ func (d *draft) program(name string) *sketch {
 
 // argWord is what a word is in a starting list.
 type argWord struct {
-	option  *shell.Option
+	option  *program.Option
 	valueAt int // the word with its value, 0 for none
 	kind    shell.ArgKind
 }
@@ -252,7 +253,7 @@ func appendNew(list []string, text string) []string {
 
 // sorted says what each word is, and which entry of the catalogue reads the
 // operands; nil if there is none.
-func sorted(a *shell.Action, words []string) ([]argWord, *shell.Program) {
+func sorted(a *shell.Action, words []string) ([]argWord, *program.Program) {
 	kinds := make([]argWord, len(words))
 	for i, w := range words {
 		kinds[i].kind = shell.ArgOperand
@@ -263,7 +264,7 @@ func sorted(a *shell.Action, words []string) ([]argWord, *shell.Program) {
 	if a.Program == nil {
 		return kinds, nil
 	}
-	scan := a.Program.Scan(a.Words)
+	scan := shell.ScanWords(a.Program, a.Words)
 	for i := len(scan.Args) - 1; i >= 0; i-- {
 		arg := &scan.Args[i]
 		k := argWord{option: arg.Option, kind: arg.Kind}
@@ -287,7 +288,7 @@ var scriptRunners = map[string][]string{
 
 // phraseOf returns the words that say what a command does, and the index behind
 // the last of them.
-func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord, inner []span) (at []int, end int) {
+func phraseOf(name string, prog *program.Program, words []string, kinds []argWord, inner []span) (at []int, end int) {
 	own := outside(len(words), inner, 0)
 	base := path.Base(name)
 	all, names, ended := slices.Contains(tasks, base), false, false
@@ -297,7 +298,7 @@ func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord,
 		case k.kind == shell.ArgDashes:
 			ended = true
 		case k.valueAt > i:
-			if ended = k.option.Effect == shell.EffModule && len(at) == 0; ended {
+			if ended = k.option.Effect == program.EffModule && len(at) == 0; ended {
 				at = append(at, i, k.valueAt)
 			}
 			i = k.valueAt
@@ -320,18 +321,18 @@ func phraseOf(name string, prog *shell.Program, words []string, kinds []argWord,
 
 // startsScript reports whether the first operand of a program names what runs:
 // a file, or a script of package.json, which the catalogue takes for a program.
-func startsScript(base string, prog *shell.Program, own bool) bool {
+func startsScript(base string, prog *program.Program, own bool) bool {
 	if !own {
 		return base == "yarn" || base == "pnpm" || base == "bun"
 	}
-	return prog != nil && prog.Operands == shell.Script
+	return prog != nil && prog.Operands == program.Script
 }
 
 // word adds the word at i to the arguments, with its value, and returns how many
 // words behind it that takes.
-func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *shell.Program) int {
+func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *program.Program) int {
 	w := words[i]
-	free := k.option != nil && k.option.Effect == shell.EffNone && !runsOperands(prog)
+	free := k.option != nil && k.option.Effect == program.EffNone && !prog.Runs()
 	name, _, attached := strings.Cut(w, "=")
 	switch {
 	case k.kind == shell.ArgOperand:
@@ -358,20 +359,14 @@ func (s *sketch) word(words []string, i int, k argWord, outer []bool, prog *shel
 // value.
 func oneWord(w string) string { return strings.ReplaceAll(w, " ", "*") }
 
-// runsOperands reports whether a program is there to run others: the values of
-// its options count.
-func runsOperands(p *shell.Program) bool {
-	return runsWords(p) || p.Operands == shell.Script || p.Operands == shell.Code
-}
-
 // looksOnly reports whether the operands of a program are only looked at: others
 // do no harm.
-func looksOnly(p *shell.Program) bool {
+func looksOnly(p *program.Program) bool {
 	if p == nil || p.Special == "sed" || p.Special == "awk" { // their operands are programs
 		return false
 	}
 	switch p.Operands {
-	case shell.Reads, shell.ReadsTree, shell.Names, shell.PatternReads, shell.PatternTree:
+	case program.Reads, program.ReadsTree, program.Names, program.PatternReads, program.PatternTree:
 		return true
 	}
 	return p.Safe

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -176,24 +177,15 @@ func (r *reading) runsOthers(index int) bool {
 	if a.Program == nil || slices.Contains(runners, a.Program.Special) {
 		return true
 	}
-	scan := a.Program.Scan(a.Words)
-	return runsWords(scan.Prog) || slices.ContainsFunc(scan.Args, func(arg shell.Arg) bool {
-		return arg.Option != nil && slices.Contains([]shell.Effect{shell.EffRun, shell.EffRunMore, shell.EffExec}, arg.Option.Effect)
+	scan := shell.ScanWords(a.Program, a.Words)
+	return scan.Prog.Wraps() || slices.ContainsFunc(scan.Args, func(arg shell.Arg) bool {
+		return arg.Option != nil && slices.Contains([]program.Effect{program.EffRun, program.EffRunMore, program.EffExec}, arg.Option.Effect)
 	})
 }
 
 // runners are the readers of the catalogue for programs that run shell text or
 // other programs.
 var runners = []string{"shell", "eval", "source", "ssh", "ssh-option", "tmux", "busybox", "trap", "flock", "supervised", "env", "xargs", "find", "exec", "command"}
-
-// runsWords reports whether a program's operands are a command.
-func runsWords(p *shell.Program) bool {
-	switch p.Operands {
-	case shell.RunsArgs, shell.RunsText, shell.RunsTexts, shell.ShellArgs:
-		return true
-	}
-	return false
-}
 
 // programs refuses commands that are not in the list.
 func (r *reading) programs(string) *fault {
@@ -240,8 +232,8 @@ func configures(outer, inner *shell.Action) bool {
 	if outer.Program == nil || len(inner.Words) != 1 {
 		return false
 	}
-	for _, a := range outer.Program.Scan(outer.Words).Args {
-		if a.Option != nil && (a.Option.Effect == shell.EffProgram || a.Option.Effect == shell.EffPlugin) && a.Value.Text == inner.Words[0].Text {
+	for _, a := range shell.ScanWords(outer.Program, outer.Words).Args {
+		if a.Option != nil && (a.Option.Effect == program.EffProgram || a.Option.Effect == program.EffPlugin) && a.Value.Text == inner.Words[0].Text {
 			return true
 		}
 	}
@@ -447,7 +439,7 @@ func (e *item) options() []string {
 func (c *command) positional(i int) bool {
 	w := c.words[i]
 	if p := c.action.Program; p != nil {
-		if p.Style == shell.Bundle && i == 1 {
+		if p.Style == program.Bundle && i == 1 {
 			return false // letters without a dash
 		}
 		for o := range p.All {
@@ -484,7 +476,7 @@ func (c *command) passes() bool {
 // denied refuses words that deny_args names, wherever they stand.
 func (c *command) denied() *fault {
 	p := c.action.Program
-	clusters := p == nil || p.Style != shell.Dash && p.Style != shell.Joined
+	clusters := p == nil || p.Style != program.Dash && p.Style != program.Joined
 	for i := 1; i < len(c.words); i++ {
 		for k := range c.item.deny {
 			if d := &c.item.deny[k]; d.denies(c.words[i:], clusters, c.item.lists) {
@@ -550,7 +542,7 @@ func (c *command) skips() []int {
 	if c.action.Program == nil {
 		return n
 	}
-	for _, a := range c.action.Program.Scan(c.action.Words).Args {
+	for _, a := range shell.ScanWords(c.action.Program, c.action.Words).Args {
 		switch a.Kind {
 		case shell.ArgOption:
 			n[a.Word] = 1 + max(0, a.ValueAt-a.Word)

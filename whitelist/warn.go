@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -86,7 +87,7 @@ func runsCode(program string, words []string) bool {
 		if a.Kind != shell.Command || a.Program == nil || a.Parent >= 0 {
 			continue
 		}
-		for _, arg := range a.Program.Scan(a.Words).Args {
+		for _, arg := range shell.ScanWords(a.Program, a.Words).Args {
 			if arg.Option != nil && obeyed[arg.Option.Effect] {
 				return true
 			}
@@ -96,6 +97,6 @@ func runsCode(program string, words []string) bool {
 }
 
 // obeyed are the effects of options that run what they are given.
-var obeyed = map[shell.Effect]bool{
-	shell.EffRun: true, shell.EffRunMore: true, shell.EffExec: true, shell.EffProgram: true, shell.EffCode: true, shell.EffOpaque: true, shell.EffPlugin: true,
+var obeyed = map[program.Effect]bool{
+	program.EffRun: true, program.EffRunMore: true, program.EffExec: true, program.EffProgram: true, program.EffCode: true, program.EffOpaque: true, program.EffPlugin: true,
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -43,7 +44,7 @@ func TestCatalogueOfExec(t *testing.T) {
 				words = append(words, shell.Word{Text: name})
 			}
 			words = append(words, shell.Word{Text: "--" + f.Name}, shell.Word{Text: "value"})
-			scan := (*shell.Catalog)(nil).Lookup("agent-wrapper").Scan(words)
+			scan := shell.ScanWords(program.Lookup("agent-wrapper"), words)
 			last := scan.Args[len(scan.Args)-1]
 			if takes := f.NoOptDefVal == ""; last.Kind == shell.ArgUnlisted || takes != (last.Kind == shell.ArgOption && last.ValueAt == len(words)-1) {
 				t.Errorf("exec %s --%s: %+v", path, f.Name, last)

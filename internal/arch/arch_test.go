@@ -24,17 +24,18 @@ const module = "github.com/agent-wrapper/agent-wrapper"
 // mayImport lists the packages of the project that each may import, beside
 // internal/*. "*" is any but cmd. Tests may import what they like.
 var mayImport = map[string][]string{
-	"shell":             {},
+	"program":           {},
+	"shell":             {"program"},
 	"modes":             {},
-	"patterns":          {"shell"},
-	"risk":              {"shell"},
-	"permission":        {"patterns", "modes", "risk", "shell"},
+	"patterns":          {"shell", "program"},
+	"risk":              {"shell", "program"},
+	"permission":        {"patterns", "modes", "risk", "shell", "program"},
 	"workspace":         {"patterns", "shell"},
-	"policy":            {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "workspace"},
+	"policy":            {"frontmatter", "permission", "patterns", "modes", "risk", "shell", "program", "workspace"},
 	"audit":             {"permission", "patterns", "modes", "risk", "shell"},
-	"whitelist":         {"permission", "patterns", "modes", "risk", "shell"},
+	"whitelist":         {"permission", "patterns", "modes", "risk", "shell", "program"},
 	"gates":             {"permission", "patterns", "modes", "risk", "shell", "whitelist", "process", "workspace"},
-	"approval":          {"permission", "patterns", "modes", "risk", "shell"},
+	"approval":          {"permission", "patterns", "modes", "risk", "shell", "program"},
 	"display":           {"permission", "patterns"},
 	"frontmatter":       {},
 	"process":           {},
@@ -43,13 +44,13 @@ var mayImport = map[string][]string{
 	"wrapper/demo":      {"wrapper/claude", "permission", "patterns", "modes", "risk", "shell", "policy", "audit", "workspace"},
 	"cmd/agent-wrapper": {"*"},
 	"e2e":               {"*"},
-	"internal/manuals":  {"shell"},
+	"internal/manuals":  {"program"},
 	"internal/":         {},
 	"docs/":             {},
 }
 
 // pure packages touch no file, process, network, clock or environment.
-var pure = []string{"permission", "patterns", "modes", "shell", "risk", "approval", "display"}
+var pure = []string{"permission", "patterns", "modes", "program", "shell", "risk", "approval", "display"}
 
 // impure are the packages of the standard library that do; with "/" at the
 // end also those below.
@@ -286,7 +287,7 @@ func TestClosure(t *testing.T) {
 		"os/exec", "net", "net/http", "database/sql", "log/slog", "plugin",
 		"mvdan.cc/sh/v3/interp", "mvdan.cc/sh/v3/expand", "github.com/spf13/", "github.com/google/go-cmp/", "github.com/BurntSushi/",
 	}
-	for _, pkg := range []string{"permission", "patterns", "risk", "modes", "shell"} {
+	for _, pkg := range []string{"permission", "patterns", "risk", "modes", "shell", "program"} {
 		for _, dep := range deps(t, "./"+pkg) {
 			if under(dep, banned) {
 				t.Errorf("%s draws in %s", pkg, dep)

@@ -1,5 +1,5 @@
 // Package catalogfile reads what is known of programs in the form of
-// shell/catalog/*.toml, which a policy has too, under programs.
+// program/catalog/*.toml, which a policy has too, under programs.
 //
 // A table is a program:
 //
@@ -14,7 +14,7 @@
 // script, and "ends" that what follows its value are operands. "--[no-]x" is
 // the two options --x and --no-x, of which the second takes no value.
 //
-// The keys of a table are those of shell.Program in small letters: style,
+// The keys of a table are those of program.Program in small letters: style,
 // operands, skip, inherit, ends, safe, plain, workdir, here, beside, named,
 // apart, plugins, assigns, stdin, home, special. names are further names of the
 // same program, use takes over the options of [group.NAME], and

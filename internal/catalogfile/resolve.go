@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words of the files and the constants of package shell that they stand
+// The words of the files and the constants of package program that they stand
 // for.
 var (
 	Styles = map[string]string{

@@ -1,5 +1,5 @@
-// Command cataloggen compiles shell/catalog/*.toml (see package catalogfile)
-// into Go tables. It is run by go generate in the folder shell.
+// Command cataloggen compiles program/catalog/*.toml (see package catalogfile)
+// into Go tables. It is run by go generate in the folder program.
 package main
 
 import (

@@ -11,16 +11,16 @@ import (
 
 // TestUpToDate: the checked-in tables are those of the TOML files.
 func TestUpToDate(t *testing.T) {
-	want, err := generate("../../shell/catalog")
+	want, err := generate("../../program/catalog")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../shell/catalog_gen.go")
+	got, err := os.ReadFile("../../program/catalog_gen.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(want) != string(got) {
-		t.Error("shell/catalog_gen.go is out of date: run go generate ./shell")
+		t.Error("program/catalog_gen.go is out of date: run go generate ./program")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestNoFiles(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.go")
-	if err := run("../../shell/catalog", out); err != nil {
+	if err := run("../../program/catalog", out); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(out); err != nil || info.Size() == 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agent-wrapper/agent-wrapper/internal/effectbox"
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // generator makes command lines, and policies that fit them.
@@ -339,23 +339,23 @@ func (g *generator) quoted(text string) string {
 // option makes an option that the catalogue has for the program, or a letter
 // that it need not have.
 func (g *generator) option(words []string) []string {
-	prog := (*shell.Catalog)(nil).Lookup(words[0])
+	prog := program.Lookup(words[0])
 	for _, w := range words[1:] {
 		if prog == nil {
 			break
 		}
-		if i := slices.IndexFunc(prog.Subs, func(s shell.Program) bool { return s.Name == w }); i >= 0 {
+		if i := slices.IndexFunc(prog.Subs, func(s program.Program) bool { return s.Name == w }); i >= 0 {
 			prog = &prog.Subs[i]
 		}
 	}
 	if prog == nil || g.in(10) {
 		return []string{"-" + string("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[g.r.IntN(62)])}
 	}
-	var all []*shell.Option
-	var telling []*shell.Option
+	var all []*program.Option
+	var telling []*program.Option
 	for o := range prog.All {
 		all = append(all, o)
-		if o.Effect != shell.EffNone {
+		if o.Effect != program.EffNone {
 			telling = append(telling, o)
 		}
 	}
@@ -369,7 +369,7 @@ func (g *generator) option(words []string) []string {
 }
 
 // written writes an option and its value in one of the ways.
-func (g *generator) written(o *shell.Option) []string {
+func (g *generator) written(o *program.Option) []string {
 	name := strings.ReplaceAll(strings.ReplaceAll(g.pick(o.Names), "[no-]", g.one("", "no-")), "-#", "-1")
 	long := strings.HasPrefix(name, "--")
 	if long && g.in(5) && len(name) > 5 {
@@ -377,32 +377,32 @@ func (g *generator) written(o *shell.Option) []string {
 	}
 	value := g.value(o)
 	switch {
-	case o.Value == shell.NoValue, o.Value == shell.Optional && g.in(2):
+	case o.Value == program.NoValue, o.Value == program.Optional && g.in(2):
 		if !long && len(name) == 2 && g.in(4) {
 			return []string{name + string("abcdefhiklmnopqrstuvwxz"[g.r.IntN(23)])}
 		}
 		return []string{name}
-	case o.Value == shell.Pair:
+	case o.Value == program.Pair:
 		return []string{name, "a", value}
-	case long && (o.Value == shell.Optional || g.in(2)):
+	case long && (o.Value == program.Optional || g.in(2)):
 		return []string{name + "=" + value}
-	case !long && (o.Value == shell.Optional || g.in(3)):
+	case !long && (o.Value == program.Optional || g.in(3)):
 		return []string{name + value}
 	}
 	return []string{name, value}
 }
 
-func (g *generator) value(o *shell.Option) string {
+func (g *generator) value(o *program.Option) string {
 	switch o.Effect {
-	case shell.EffRun:
+	case program.EffRun:
 		return g.token("%t")
-	case shell.EffProgram, shell.EffPlugin, shell.EffExec:
+	case program.EffProgram, program.EffPlugin, program.EffExec:
 		return g.one("c2", "./tool", "x", "'c1 x'", "sh", "prog.awk")
-	case shell.EffWrite, shell.EffOutput, shell.EffTarget:
+	case program.EffWrite, program.EffOutput, program.EffTarget:
 		return g.token("%o")
-	case shell.EffRead, shell.EffInput, shell.EffSend, shell.EffLoad, shell.EffPairs:
+	case program.EffRead, program.EffInput, program.EffSend, program.EffLoad, program.EffPairs:
 		return g.token("%f")
-	case shell.EffDir:
+	case program.EffDir:
 		return g.token("%d")
 	}
 	return g.one("1", "x", ",", g.token("%x"), "n70", "/tmp/n71", "../n72")

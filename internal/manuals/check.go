@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // Entry is the catalogue's entry for a manual page: the program, and the
 // subcommands that lead to it.
 type Entry struct {
-	Words []string         // git log
-	Chain []*shell.Program // git, git log
+	Words []string           // git log
+	Chain []*program.Program // git, git log
 }
 
 // Find returns the entry that a page is about, by its name: git-log is git log
@@ -20,11 +20,11 @@ type Entry struct {
 func Find(page string) (Entry, bool) {
 	parts := strings.Split(page, "-")
 	for n := len(parts); n > 0; n-- {
-		p := (*shell.Catalog)(nil).Lookup(strings.Join(parts[:n], "-"))
+		p := program.Lookup(strings.Join(parts[:n], "-"))
 		if p == nil {
 			continue
 		}
-		e := Entry{Words: []string{p.Name}, Chain: []*shell.Program{p}}
+		e := Entry{Words: []string{p.Name}, Chain: []*program.Program{p}}
 		return e, e.below(parts[n:])
 	}
 	return Entry{}, false
@@ -73,14 +73,14 @@ func (e Entry) Check(options []Option) (faults []Fault) {
 }
 
 // option returns what the entry has under a name, or nil.
-func (e Entry) option(name string) *shell.Option {
+func (e Entry) option(name string) *program.Option {
 	for i := len(e.Chain) - 1; i >= 0; i-- {
 		p := e.Chain[i]
 		for o := range p.All {
 			if slices.Contains(o.Names, name) || number(name) && slices.Contains(o.Names, "-#") {
 				return o
 			}
-			if short, ok := strings.CutPrefix(name, "--"); ok && (p.Style == shell.Dash || p.Style == shell.Joined) && slices.Contains(o.Names, "-"+short) {
+			if short, ok := strings.CutPrefix(name, "--"); ok && (p.Style == program.Dash || p.Style == program.Joined) && slices.Contains(o.Names, "-"+short) {
 				return o
 			}
 		}
@@ -102,17 +102,17 @@ func number(name string) bool {
 
 // agree reports whether one of the values that the page shows is the one that
 // is listed.
-func agree(shown []Value, listed shell.ValueMode, name string) bool {
-	if listed == shell.Optional && slices.Contains(shown, None) && slices.Contains(shown, Required) {
+func agree(shown []Value, listed program.ValueMode, name string) bool {
+	if listed == program.Optional && slices.Contains(shown, None) && slices.Contains(shown, Required) {
 		return true
 	}
 	for _, v := range shown {
 		switch {
 		case v == Perhaps,
-			v == None && listed == shell.NoValue,
-			v == Required && (listed == shell.Required || listed == shell.Pair),
-			(v == Optional || v == Attached) && listed == shell.Optional,
-			v == Attached && listed == shell.Required:
+			v == None && listed == program.NoValue,
+			v == Required && (listed == program.Required || listed == program.Pair),
+			(v == Optional || v == Attached) && listed == program.Optional,
+			v == Attached && listed == program.Required:
 			return true
 		}
 	}
@@ -127,6 +127,6 @@ func shows(values []Value) string {
 	return " " + strings.Join(text, " or ")
 }
 
-func takes(m shell.ValueMode) string {
+func takes(m program.ValueMode) string {
 	return [...]string{"without a value", "with a value", "with an attached value", "with two values"}[m]
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agent-wrapper/agent-wrapper/shell"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -64,10 +64,10 @@ func TestFind(t *testing.T) {
 // TestCheck: a name that is not listed is a fault, and so is a value that is
 // listed and not shown, or shown and not listed.
 func TestCheck(t *testing.T) {
-	e := Entry{Words: []string{"x"}, Chain: []*shell.Program{{Options: []shell.Option{
+	e := Entry{Words: []string{"x"}, Chain: []*program.Program{{Options: []program.Option{
 		{Names: []string{"-a", "--all"}},
-		{Names: []string{"-o", "--output"}, Value: shell.Required},
-		{Names: []string{"--color"}, Value: shell.Optional},
+		{Names: []string{"-o", "--output"}, Value: program.Required},
+		{Names: []string{"--color"}, Value: program.Optional},
 		{Names: []string{"-#"}},
 	}}}}
 	for option, want := range map[string]string{

@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"strings"
@@ -22,11 +22,11 @@ func walkPrograms(check func(name string, p *Program)) {
 
 func TestProgramsAreFound(t *testing.T) {
 	for i := range programs {
-		if p := builtin(programs[i].Name); p != &programs[i] {
+		if p := Lookup(programs[i].Name); p != &programs[i] {
 			t.Errorf("%s is found as %v", programs[i].Name, p)
 		}
 	}
-	if p := builtin("no such program"); p != nil {
+	if p := Lookup("no such program"); p != nil {
 		t.Errorf("an unknown name is found as %s", p.Name)
 	}
 }
@@ -34,7 +34,7 @@ func TestProgramsAreFound(t *testing.T) {
 func TestSubcommandsAreFound(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
 		for i := range p.Subs {
-			if got := p.subcommand(p.Subs[i].Name); got != &p.Subs[i] {
+			if got := p.Subcommand(p.Subs[i].Name); got != &p.Subs[i] {
 				t.Errorf("%s %s is not found: the list is not sorted, or the name stands in it twice", name, p.Subs[i].Name)
 			}
 			if len(p.Subs[i].Path) != len(p.Path)+1 {
@@ -63,7 +63,7 @@ func TestOptionNames(t *testing.T) {
 			}
 		}
 		for _, o := range p.Options {
-			if p.option(o.Names[0]) == nil {
+			if p.Option(o.Names[0]) == nil {
 				t.Errorf("%s: option %s is not found", name, o.Names[0])
 			}
 		}
@@ -113,17 +113,6 @@ func TestSafePrograms(t *testing.T) {
 	})
 }
 
-func TestSpecialsExist(t *testing.T) {
-	walkPrograms(func(name string, p *Program) {
-		if p.Special == "" || p.Special == "kill" {
-			return
-		}
-		if _, ok := specials[p.Special]; !ok {
-			t.Errorf("%s: there is no reader %q", name, p.Special)
-		}
-	})
-}
-
 // TestWrappers: what runs its words must know where its options end.
 func TestWrappers(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
@@ -150,7 +139,7 @@ func TestCatalogSize(t *testing.T) {
 }
 
 // TestTablesAreConsistent: styles and operands are those that the readers know,
-// a subcommand is reached by its words, and no own option stands in two rows.
+// and no own option stands in two rows.
 func TestTablesAreConsistent(t *testing.T) {
 	walkPrograms(func(name string, p *Program) {
 		if p.Style > Bundle || p.Operands > Unread {
@@ -167,13 +156,6 @@ func TestTablesAreConsistent(t *testing.T) {
 				}
 				own[n] = true
 			}
-		}
-		var words []Word
-		for _, w := range strings.Fields(name) {
-			words = append(words, Word{Text: w})
-		}
-		if got := builtin(words[0].Text).Scan(words).Prog; got.Name != p.Name || len(got.Path) != len(p.Path) {
-			t.Errorf("%s is read as %s %v", name, got.Name, got.Path)
 		}
 	})
 }

@@ -1,8 +1,12 @@
-package shell
+// Package program holds what is known of programs: their names, how they read
+// their words, and what the words make them do. The entries are written in
+// catalog/*.toml, in the form that package catalogfile describes, and compiled
+// into tables by go generate.
+//
+// Nothing here reads a command: package shell does, by these tables.
+package program
 
-// Program is what the catalogue knows of a program: how its words are read
-// and what they make it do. The entries are written in catalog/*.toml and
-// compiled by go generate.
+// Program is what the catalogue knows of a program.
 type Program struct {
 	Name     string
 	Style    Style

@@ -1,4 +1,4 @@
-package shell
+package program
 
 import (
 	"fmt"
@@ -25,7 +25,16 @@ func (c *Catalog) Lookup(name string) *Program {
 			return p
 		}
 	}
-	return builtin(name)
+	return Lookup(name)
+}
+
+// Builtin goes over the built-in entries, under each of their names.
+func Builtin(yield func(*Program) bool) {
+	for i := range programs {
+		if !yield(&programs[i]) {
+			return
+		}
+	}
 }
 
 // NewCatalog returns the built-in entries with those of tables, which have the
@@ -53,7 +62,7 @@ func NewCatalog(tables map[string]any, place func(table []string, key string) st
 			if name == "" || strings.ContainsFunc(name, notName) {
 				return nil, e.Errorf("", "%q is no name of a program: give its last path segment", name)
 			}
-			p, err := extended(builtin(name), e, name)
+			p, err := extended(Lookup(name), e, name)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +92,7 @@ func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) 
 	p := *old
 	for i, o := range e.Options {
 		for _, n := range o.Names {
-			if p.option(n) != nil {
+			if p.Option(n) != nil {
 				return Program{}, e.Errorf(fmt.Sprintf("options[%d]", i), "%s is known to have the option %s", name, n)
 			}
 		}

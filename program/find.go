@@ -1,0 +1,107 @@
+package program
+
+import "strings"
+
+// Wraps reports whether the operands are a command that is run.
+func (p *Program) Wraps() bool {
+	switch p.Operands {
+	case RunsArgs, RunsText, RunsTexts, ShellArgs:
+		return true
+	}
+	return false
+}
+
+// Runs reports whether the operands say what is run: a command, a script or
+// code.
+func (p *Program) Runs() bool {
+	return p.Wraps() || p.Operands == Script || p.Operands == Code
+}
+
+// Subcommand returns the entry of a subcommand, or nil.
+func (p *Program) Subcommand(name string) *Program {
+	lo, hi := 0, len(p.Subs)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if p.Subs[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(p.Subs) && p.Subs[lo].Name == name {
+		return &p.Subs[lo]
+	}
+	return nil
+}
+
+// list is the i-th list of the program's options, its own ones first.
+func (p *Program) list(i int) []Option {
+	if i == 0 {
+		return p.Options
+	}
+	return p.Shared[i-1]
+}
+
+// All goes over the program's options and those it shares with others.
+func (p *Program) All(yield func(*Option) bool) {
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			if !yield(&opts[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Option returns the program's option of that name, or nil.
+func (p *Program) Option(name string) *Option {
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if n == name {
+					return &opts[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Letter returns the program's option of one dash and one letter, or nil.
+func (p *Program) Letter(c byte) *Option {
+	for l := 0; l <= len(p.Shared); l++ {
+		opts := p.list(l)
+		for i := range opts {
+			for _, n := range opts[i].Names {
+				if len(n) == 2 && n[0] == '-' && n[1] == c {
+					return &opts[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Begins reports whether one of the option's names begins so.
+func (o *Option) Begins(text string) bool {
+	for _, n := range o.Names {
+		if strings.HasPrefix(n, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// PrefixOf returns the length of the option's longest name that text begins
+// with, or 0.
+func (o *Option) PrefixOf(text string) int {
+	length := 0
+	for _, n := range o.Names {
+		if len(n) > length && strings.HasPrefix(text, n) {
+			length = len(n)
+		}
+	}
+	return length
+}
