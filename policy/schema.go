@@ -130,7 +130,7 @@ func programSchema() object {
 	var keys object
 	for _, key := range catalogfile.Keys() {
 		switch {
-		case key.Name == "special" || key.Name == "use":
+		case catalogfile.Builtin(key.Name):
 		case key.Name == "style":
 			keys = append(keys, member{key.Name, object{{"enum", words(catalogfile.Styles)}}})
 		case key.Name == "operands":

@@ -28,6 +28,15 @@ func (c *Catalog) Lookup(name string) *Program {
 	return Lookup(name)
 }
 
+// Lookup returns the built-in entry of a program, or nil. What only has a risk
+// has none.
+func Lookup(name string) *Program {
+	if p := find(name); p != nil && !p.Wordless {
+		return p
+	}
+	return nil
+}
+
 // Builtin goes over the built-in entries, under each of their names.
 func Builtin(yield func(*Program) bool) {
 	for i := range programs {
@@ -80,7 +89,7 @@ func notName(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f }
 func extended(old *Program, e *catalogfile.Entry, name string) (Program, error) {
 	for _, key := range e.Said() {
 		switch {
-		case key == "special" || key == "use":
+		case catalogfile.Builtin(key):
 			return Program{}, e.Errorf(key, "a policy's own entries have no %s", key)
 		case old != nil:
 			return Program{}, e.Errorf(key, "%s is known: only options and subcommands can be added", name)

@@ -22,7 +22,7 @@ func walkPrograms(check func(name string, p *Program)) {
 
 func TestProgramsAreFound(t *testing.T) {
 	for i := range programs {
-		if p := Lookup(programs[i].Name); p != &programs[i] {
+		if p := find(programs[i].Name); p != &programs[i] {
 			t.Errorf("%s is found as %v", programs[i].Name, p)
 		}
 	}

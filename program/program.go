@@ -55,6 +55,12 @@ type Program struct {
 	// Assigns: operands NAME=value before the command of a wrapper are variables
 	// (sudo, env).
 	Assigns bool
+	// Wordless: nothing is known of the words: they are read as those of a program
+	// without an entry. What is known is the risk.
+	Wordless bool
+	// Risk is what is known of how dangerous the uses of the program are; 0 if
+	// that is not known.
+	Risk Risk
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
 	// Home is the file below the home directory that a subcommand is there to

@@ -1,138 +1,62 @@
 package risk
 
+import "github.com/agent-wrapper/agent-wrapper/program"
+
 // cause is what the tables say of the use of a program or of a path. What is
-// decided looks at it; its words are for people.
-type cause uint8
+// decided looks at it; as words it is for people.
+type cause = program.Cause
 
 // The causes of the tables.
 const (
-	readOnly cause = iota + 1
-	mutating
-	destructive
-	ownShell
-	wrapper
-	runsCode
-	needsRoot
-	installs
-	removesPkg
-	remote
-	sends
-	publishes
-	services
-	power
-	disks
-	users
-	network
-	secret
-	environment
-	discards
-	history
-	deletes
-	dropsData
-	anyProcess
-	daemonRoot
-	waits
+	readOnly    cause = "read-only"
+	mutating    cause = "mutating operation"
+	destructive cause = "destructive operation"
+	ownShell    cause = "changes only the shell it runs in"
+	wrapper     cause = "runs another command"
+	runsCode    cause = "runs a program of its own"
+	needsRoot   cause = "needs root"
+	installs    cause = "installs a package"
+	removesPkg  cause = "removes a package"
+	remote      cause = "reaches another host"
+	sends       cause = "sends data to a host"
+	services    cause = "mutating operation on a service"
+	power       cause = "stops or restarts the machine"
+	disks       cause = "destructive operation on a disk"
+	users       cause = "changes users or their rights"
+	network     cause = "changes the network setup"
+	secret      cause = "shows a secret"
+	environment cause = "shows variables that may hold secrets"
+	history     cause = "destructive operation: rewrites history"
+	deletes     cause = "mutating operation: deletes objects"
+	waits       cause = "holds the shell"
 
 	// Of single rows.
-	looksUp
-	browses
-	deletesBranch
-	setsGit
-	sendsOver
-	anyNamed
-	beside
-	inCluster
-	changesPrograms
-	renames
-	scripts
-	unguards
+	beside  cause = "reads or writes files beside the search"
+	scripts cause = "changes which scripts may run"
 
 	// Of paths.
-	onSystem
-	startup
-	writesNowhere
-	toTerminal
-	logins
-	keys
-	gitRuns
+	onSystem      cause = "operates on system paths"
+	startup       cause = "changes what a shell runs when it starts"
+	writesNowhere cause = "writes nowhere"
+	toTerminal    cause = "writes to the terminal"
+	logins        cause = "changes who may log in"
+	keys          cause = "changes keys"
+	gitRuns       cause = "changes what git runs and trusts"
 
 	// Of Windows.
-	screen
-	logs
-	removed
-	startUp
-	ends
-	registry
-	encoded
-	fromRemote
+	screen     cause = "clears what the terminal shows"
+	logs       cause = "destructive operation: clears logs"
+	removed    cause = "destructive operation: removes what it names"
+	startUp    cause = "destructive operation: changes how the machine starts"
+	ends       cause = "destructive operation: ends a program or a service"
+	registry   cause = "changes the registry"
+	encoded    cause = "runs encoded text"
+	fromRemote cause = "fetches from a host"
 )
-
-// causes are their words.
-var causes = [...]string{
-	readOnly:    "read-only",
-	mutating:    "mutating operation",
-	destructive: "destructive operation",
-	ownShell:    "changes only the shell it runs in",
-	wrapper:     "runs another command",
-	runsCode:    "runs a program of its own",
-	needsRoot:   "needs root",
-	installs:    "installs a package",
-	removesPkg:  "removes a package",
-	remote:      "reaches another host",
-	sends:       "sends data to a host",
-	publishes:   "publishes to others",
-	services:    "mutating operation on a service",
-	power:       "stops or restarts the machine",
-	disks:       "destructive operation on a disk",
-	users:       "changes users or their rights",
-	network:     "changes the network setup",
-	secret:      "shows a secret",
-	environment: "shows variables that may hold secrets",
-	discards:    "destructive operation: discards work",
-	history:     "destructive operation: rewrites history",
-	deletes:     "mutating operation: deletes objects",
-	dropsData:   "destructive operation on a database",
-	anyProcess:  "destructive operation: ends every process",
-	daemonRoot:  "gives a container the host's rights",
-	waits:       "holds the shell",
-
-	looksUp:         "looks up what is no name of a command",
-	browses:         "opens a browser",
-	deletesBranch:   "mutating operation: deletes a branch",
-	setsGit:         "mutating operation: changes what git runs and trusts",
-	sendsOver:       "sends data to a host, destructive operation there",
-	anyNamed:        "destructive operation: ends every process of a name, on some systems every process",
-	beside:          "reads or writes files beside the search",
-	inCluster:       "mutating operation: runs a program in the cluster",
-	changesPrograms: "changes which programs run",
-	renames:         "changes what a name runs",
-	scripts:         "changes which scripts may run",
-	unguards:        "changes what guards the machine",
-
-	onSystem:      "operates on system paths",
-	startup:       "changes what a shell runs when it starts",
-	writesNowhere: "writes nowhere",
-	toTerminal:    "writes to the terminal",
-	logins:        "changes who may log in",
-	keys:          "changes keys",
-	gitRuns:       "changes what git runs and trusts",
-
-	screen:     "clears what the terminal shows",
-	logs:       "destructive operation: clears logs",
-	removed:    "destructive operation: removes what it names",
-	startUp:    "destructive operation: changes how the machine starts",
-	ends:       "destructive operation: ends a program or a service",
-	registry:   "changes the registry",
-	encoded:    "runs encoded text",
-	fromRemote: "fetches from a host",
-}
-
-// String returns the words, "" for none.
-func (c cause) String() string { return causes[c] }
 
 // because is a finding of the tables.
 func because(class Class, c cause, factor string) Finding {
-	f := Finding{Class: class, Reason: c.String(), cause: c}
+	f := Finding{Class: class, Reason: string(c), cause: c}
 	f.factor(factor)
 	return f
 }

@@ -57,7 +57,7 @@ func reading(a *shell.Action, p Profile) Finding {
 	}
 	// A read that needs cover is no plain look: a source of cp, a file sent.
 	if p == Terminal && a.Need != shell.NeedNone && strings.HasPrefix(s.paths, "/") && s.write == High {
-		f.raise(High, onSystem.String(), FactorSystem)
+		f.raise(High, string(onSystem), FactorSystem)
 	}
 	return f
 }

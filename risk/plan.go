@@ -4,12 +4,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // plan is the rows of a program, taken apart when they are first asked: the
 // tables are text, and most programs of them are never met.
 type plan struct {
-	rows  []row
+	rows  []program.Row
 	wants [][]want // what each row asks for
 	// heads are the subcommand paths by their first segment, stars those whose
 	// first segment has a *.
@@ -35,16 +37,16 @@ type want struct {
 	destroys  bool
 }
 
-func newPlan(rows []row) *plan {
+func newPlan(rows []program.Row) *plan {
 	p := &plan{rows: rows, wants: make([][]want, len(rows))}
 	for i := range rows {
-		for one := range strings.FieldsSeq(rows[i].with) {
+		for one := range strings.FieldsSeq(rows[i].With) {
 			p.wants[i] = append(p.wants[i], newWant(one))
 		}
-		if rows[i].subs == "" {
+		if rows[i].Subs == "" {
 			p.plain = append(p.plain, i)
 		}
-		for one := range strings.FieldsSeq(rows[i].subs) {
+		for one := range strings.FieldsSeq(rows[i].Subs) {
 			p.add(lead{i, strings.Split(one, "/")})
 		}
 	}
@@ -83,9 +85,23 @@ type index struct {
 }
 
 var (
-	ofDefaults = newIndex(defaults)
 	ofTerminal = newIndex(terminal)
+	kept       = make([]atomic.Pointer[plan], program.Risks)
 )
+
+// ofCatalog returns the plan of a program, nil if its risk is not known.
+func ofCatalog(name string) *plan {
+	r := program.RiskOf(name)
+	if r == 0 {
+		return nil
+	}
+	if p := kept[r].Load(); p != nil {
+		return p
+	}
+	p := newPlan(r.Rows())
+	kept[r].Store(p)
+	return p
+}
 
 func newIndex(table []rated) *index {
 	return &index{table, make([]atomic.Pointer[plan], len(table)), sync.OnceValue(func() *[257]uint16 {
@@ -132,7 +148,7 @@ func (x *index) plan(at int) *plan {
 
 // find returns the row that the tables' order chooses for a command, or nil: of
 // those that hold, the one with the longest path, and of these the first.
-func (p *plan) find(u *use) *row {
+func (p *plan) find(u *use) *program.Row {
 	var room [8]reach
 	best, deepest := len(p.rows), 0
 	for _, r := range p.reached(u, room[:0]) {
@@ -197,7 +213,7 @@ func (p *plan) names(u *use) bool {
 func (p *plan) worst(operands []string) Class {
 	var class Class
 	for _, i := range p.plain {
-		class = max(class, p.rows[i].class)
+		class = max(class, p.rows[i].Class)
 	}
 	for _, leads := range p.heads {
 		class = max(class, p.worstOf(leads, operands))
@@ -208,7 +224,7 @@ func (p *plan) worst(operands []string) Class {
 func (p *plan) worstOf(leads []lead, operands []string) (class Class) {
 	for _, l := range leads {
 		if l.goesOn(operands) {
-			class = max(class, p.rows[l.row].class)
+			class = max(class, p.rows[l.row].Class)
 		}
 	}
 	return class

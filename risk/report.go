@@ -29,9 +29,6 @@ type Component struct {
 	Reason     string   `json:"reason"`
 }
 
-// MarshalText returns the name of the class.
-func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
 // Summary puts a command line into words. found are the findings of its
 // actions in their order, as Each returns them or as they were changed since.
 func Summary(f *shell.Facts, found []Finding) Report {

@@ -86,9 +86,9 @@ func TestReportsJSON(t *testing.T) {
 func TestRules(t *testing.T) {
 	for _, p := range []Profile{Default, Terminal} {
 		rules, lines := Rules(p), 0
-		for i := range defaults {
-			for _, r := range lookup(defaults[i].name, p).rows {
-				lines += max(1, len(strings.Fields(r.subs)))
+		for _, name := range listed() {
+			for _, r := range lookup(name, p).rows {
+				lines += max(1, len(strings.Fields(r.Subs)))
 			}
 		}
 		for i := range spots {
@@ -104,7 +104,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, one := range terminal {
-		if ofDefaults.find(one.name) == nil {
+		if ofCatalog(one.name) == nil {
 			t.Errorf("%s is in terminal only: the rules leave it out", one.name)
 		}
 	}

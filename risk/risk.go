@@ -1,10 +1,11 @@
 // Package risk says how dangerous an action is: safe, moderate, high or
 // forbidden, with a reason in words and the factors that led to it.
 //
-// The knowledge is in tables: programs, subcommands and options (programs.go)
-// and paths (paths.go). A program that no table names is Moderate. Safe must
-// be proven: an unknown argument, an option that the catalogue does not
-// list or a substitution makes a safe command Moderate.
+// The knowledge is in tables: programs, subcommands and options (package
+// program) and paths (paths.go). Unlisted programs are unknown, hence Moderate.
+// Safe must be proven: an unknown argument, an option that the catalogue does
+// not list or a substitution makes a safe command Moderate. A wrapper is Safe
+// for itself only: what it runs is an action of its own.
 //
 // The package decides nothing; permission does. It touches no file, process,
 // clock or environment, and the same action always has the same finding.
@@ -15,46 +16,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
 // Class is the risk of an action. The zero value is invalid and counts as
 // Forbidden wherever it is read.
-type Class uint8
+type Class = program.Class
 
-// The classes, in order. Their names are safe, moderate, high, forbidden.
+// The classes, in order.
 const (
-	Safe Class = iota + 1
-	Moderate
-	High
-	Forbidden
+	Safe      = program.Safe
+	Moderate  = program.Moderate
+	High      = program.High
+	Forbidden = program.Forbidden
 )
-
-// Tier returns what the class means for approval: 1 runs without asking (safe),
-// 2 needs approval (moderate, high), 3 never runs (forbidden, and whatever is
-// not a class).
-func (c Class) Tier() int {
-	switch c {
-	case Safe:
-		return 1
-	case Moderate, High:
-		return 2
-	}
-	return 3
-}
-
-// String returns the name of the class; what is not a class is forbidden.
-func (c Class) String() string {
-	switch c {
-	case Safe:
-		return "safe"
-	case Moderate:
-		return "moderate"
-	case High:
-		return "high"
-	}
-	return "forbidden"
-}
 
 // Profile is a set of tables.
 type Profile uint8
@@ -105,7 +81,7 @@ func (f *Finding) raise(c Class, reason, factor string) {
 
 // Say gives the finding another class, with the reason for it.
 func (f *Finding) Say(c Class, reason string) {
-	f.Class, f.Reason, f.cause, f.substituted = c, reason, 0, false
+	f.Class, f.Reason, f.cause, f.substituted = c, reason, "", false
 }
 
 func (f *Finding) factor(name string) {
@@ -184,7 +160,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		}
 		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].looks() {
-			out[from+up].raise(Moderate, wrapper.String(), "")
+			out[from+up].raise(Moderate, string(wrapper), "")
 		}
 		if escaped && a.Kind == shell.Command && out[from+i].Class == Safe && a.End <= len(f.Source) && spellsOut(f.Source[a.Pos:a.End]) {
 			out[from+i].raise(Moderate, hiddenText, FactorHidden)
@@ -316,17 +292,17 @@ func (f *Finding) shows(a *shell.Action) {
 	}
 	f.factor(FactorSensitive)
 	if f.Class == Safe {
-		f.Reason, f.cause = environment.String(), environment
+		f.Reason, f.cause = string(environment), environment
 	}
 }
 
 // ofSystem reports whether a program is called by its bare name or stands in a
 // directory of the system. Another one, ./ls, may be anything.
-func ofSystem(program string) bool {
-	if !strings.Contains(program, "/") {
+func ofSystem(name string) bool {
+	if !strings.Contains(name, "/") {
 		return true
 	}
-	switch path.Dir(program) {
+	switch path.Dir(name) {
 	case "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin":
 		return true
 	}
@@ -358,7 +334,7 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	if r == nil {
 		return because(Moderate, mutating, "")
 	}
-	f := because(r.class, r.reason, "")
+	f := because(r.Class, r.Cause, "")
 	if f.Class == Safe {
 		u.prove(&f, r, a)
 	}
@@ -378,9 +354,9 @@ func obeysProject(name string) bool {
 }
 
 // prove lifts a safe command of which something is not known.
-func (u *use) prove(f *Finding, r *row, a *shell.Action) {
+func (u *use) prove(f *Finding, r *program.Row, a *shell.Action) {
 	switch odd := u.unlisted(r); {
-	case r.reason == wrapper && a.Program == nil:
+	case r.Cause == wrapper && a.Program == nil:
 		f.raise(Moderate, "what it runs is not known", FactorDynamic)
 	case odd != "":
 		f.raise(Moderate, "option "+odd+" is not known", FactorArgument)
@@ -398,5 +374,5 @@ func lookup(name string, p Profile) *plan {
 			return found
 		}
 	}
-	return ofDefaults.find(name)
+	return ofCatalog(name)
 }

@@ -1,6 +1,11 @@
 package risk
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
+)
 
 // Rule is one line of the tables, for a person who wants to know them.
 type Rule struct {
@@ -26,30 +31,36 @@ type Rule struct {
 // these the first.
 func Rules(p Profile) []Rule {
 	var out []Rule
-	for i := range defaults {
-		one := &defaults[i]
-		if p == Terminal {
-			if at := ofTerminal.find(one.name); at != nil {
-				one = &rated{one.name, at.rows}
-			}
-		}
-		out = one.appendRules(out)
+	for _, name := range listed() {
+		out = (&rated{name, lookup(name, p).rows}).appendRules(out)
 	}
 	return append(append(out, spotRules(p)...), deviceRules()...)
+}
+
+// listed returns the names of the programs whose risk the catalogue knows, sorted.
+func listed() []string {
+	var names []string
+	for p := range program.Builtin {
+		if p.Risk != 0 {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // appendRules appends the rows of a program, one rule for each subcommand.
 func (p *rated) appendRules(out []Rule) []Rule {
 	for i := range p.rows {
 		r := &p.rows[i]
-		rule := Rule{Kind: "command", Program: p.name, Options: r.with, Risk: r.class, Tier: r.class.Tier(), Reason: r.reason.String()}
-		if r.reason == environment {
+		rule := Rule{Kind: "command", Program: p.name, Options: r.With, Risk: r.Class, Tier: r.Class.Tier(), Reason: string(r.Cause)}
+		if r.Cause == environment {
 			rule.Factors = alone(FactorSensitive)
 		}
-		if r.subs == "" {
+		if r.Subs == "" {
 			out = append(out, rule)
 		}
-		for path := range strings.FieldsSeq(r.subs) {
+		for path := range strings.FieldsSeq(r.Subs) {
 			rule.Subcommand = strings.ReplaceAll(path, "/", " ")
 			out = append(out, rule)
 		}
@@ -71,10 +82,10 @@ func spotRules(p Profile) []Rule {
 func deviceRules() []Rule {
 	var out []Rule
 	for _, one := range devices {
-		out = append(out, Rule{"device", "", "", "", one, Forbidden, Forbidden.Tier(), disks.String(), alone(FactorDevice)})
+		out = append(out, Rule{"device", "", "", "", one, Forbidden, Forbidden.Tier(), string(disks), alone(FactorDevice)})
 	}
 	for _, one := range system {
-		out = append(out, Rule{"removal", "", "", "", one, Forbidden, Forbidden.Tier(), destructive.String(), alone(FactorCatastrophic)})
+		out = append(out, Rule{"removal", "", "", "", one, Forbidden, Forbidden.Tier(), string(destructive), alone(FactorCatastrophic)})
 	}
 	return out
 }

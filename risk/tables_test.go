@@ -5,10 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
-var unixTables = map[string][]rated{"defaults": defaults, "terminal": terminal}
+// catalogue is what the catalogue knows, as a table.
+func catalogue() []rated {
+	var table []rated
+	for _, name := range listed() {
+		table = append(table, rated{name, program.RiskOf(name).Rows()})
+	}
+	return table
+}
+
+var unixTables = map[string][]rated{"catalogue": catalogue(), "terminal": terminal}
 
 func TestTables(t *testing.T) {
 	for name, table := range unixTables {
@@ -30,14 +40,14 @@ func checkTable(t *testing.T, name string, table []rated) {
 			t.Errorf("%s: %s has no row", name, p.name)
 			continue
 		}
-		if last := p.rows[len(p.rows)-1]; last.subs != "" || last.with != "" {
+		if last := p.rows[len(p.rows)-1]; last.Subs != "" || last.With != "" {
 			t.Errorf("%s: the last row must hold for every use, to answer for what the others do not name", p.name)
 		}
 		for _, r := range p.rows {
-			if r.class < Safe || r.class > Forbidden || r.reason == 0 {
-				t.Errorf("%s %s %s: class %d, reason %q", p.name, r.subs, r.with, r.class, r.reason)
+			if r.Class < Safe || r.Class > Forbidden || r.Cause == "" {
+				t.Errorf("%s %s %s: class %d, reason %q", p.name, r.Subs, r.With, r.Class, r.Cause)
 			}
-			checkWants(t, p.name, r.with)
+			checkWants(t, p.name, r.With)
 		}
 	}
 }
@@ -64,7 +74,7 @@ func TestEveryRowIsReached(t *testing.T) {
 		for _, p := range table {
 			for i := range p.rows {
 				for _, path := range paths(&p.rows[i]) {
-					words := example(p, path, p.rows[i].with)
+					words := example(p, path, p.rows[i].With)
 					a := shell.Action{Kind: shell.Command, Words: words}
 					u := new(room).read(&a, p.name)
 					if got := newPlan(p.rows).find(&u); got != &p.rows[i] {
@@ -77,11 +87,11 @@ func TestEveryRowIsReached(t *testing.T) {
 }
 
 // paths are the subcommand paths of a row, "" for one without.
-func paths(r *row) []string {
-	if r.subs == "" {
+func paths(r *program.Row) []string {
+	if r.Subs == "" {
 		return []string{""}
 	}
-	return strings.Fields(r.subs)
+	return strings.Fields(r.Subs)
 }
 
 // example builds a command that has what a row asks for.
@@ -91,7 +101,7 @@ func example(p rated, path, with string) []shell.Word {
 		words = append(words, strings.Split(strings.ReplaceAll(path, "*", "thing"), "/")...)
 	}
 	var options []string
-	if with == "" && path == "" && slices.ContainsFunc(p.rows, func(r row) bool { return r.with == "+0" }) {
+	if with == "" && path == "" && slices.ContainsFunc(p.rows, func(r program.Row) bool { return r.With == "+0" }) {
 		words = append(words, "word")
 	}
 	for want := range strings.FieldsSeq(with) {
@@ -155,13 +165,13 @@ func TestEverySpotIsReached(t *testing.T) {
 // the machine.
 func TestTerminalIsLaxerOnlyForPower(t *testing.T) {
 	for _, p := range terminal {
-		known := ofDefaults.find(p.name)
+		known := ofCatalog(p.name)
 		if known == nil {
 			continue
 		}
 		for _, r := range known.rows {
-			if p.rows[0].class < r.class && r.reason != power {
-				t.Errorf("%s: %v in Default (%s), %v in Terminal", p.name, r.class, r.reason, p.rows[0].class)
+			if p.rows[0].Class < r.Class && r.Cause != power {
+				t.Errorf("%s: %v in Default (%s), %v in Terminal", p.name, r.Class, r.Cause, p.rows[0].Class)
 			}
 		}
 	}
@@ -180,11 +190,11 @@ func TestClassNamesAndTiers(t *testing.T) {
 
 // TestPathsBlanks: paths are cut at single blanks only.
 func TestPathsBlanks(t *testing.T) {
-	for _, table := range [][]rated{defaults, terminal, windowsPrograms, cmdBuiltins, cmdlets} {
+	for _, table := range [][]rated{catalogue(), terminal, windowsPrograms, cmdBuiltins, cmdlets} {
 		for _, p := range table {
 			for _, r := range p.rows {
-				if strings.ContainsAny(r.subs, "\t\n\r\v\f") {
-					t.Errorf("%s: %q holds another blank than a space", p.name, r.subs)
+				if strings.ContainsAny(r.Subs, "\t\n\r\v\f") {
+					t.Errorf("%s: %q holds another blank than a space", p.name, r.Subs)
 				}
 			}
 		}

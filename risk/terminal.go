@@ -1,9 +1,11 @@
 package risk
 
+import "github.com/agent-wrapper/agent-wrapper/program"
+
 // Rows of profile Terminal.
 var (
-	stopsLater = []row{{class: High, reason: power}}
-	allHigh    = []row{{class: High, reason: services}}
+	stopsLater = []program.Row{{Class: High, Cause: power}}
+	allHigh    = []program.Row{{Class: High, Cause: services}}
 )
 
 // terminal is what profile Terminal has instead of the entries of defaults:

@@ -186,7 +186,7 @@ func (u *use) begins(path []string) bool {
 // for, behind a path of n subcommands.
 func (u *use) holds(p *plan, i, n int) bool {
 	for k := range p.wants[i] {
-		if !u.has(&p.wants[i][k], n, p.rows[i].class == Safe) {
+		if !u.has(&p.wants[i][k], n, p.rows[i].Class == Safe) {
 			return false
 		}
 	}
@@ -264,28 +264,28 @@ func spelled(text, name string, exact bool) bool {
 // unlisted returns the first option that neither the catalogue nor the
 // row itself knows, "" if there is none. Of a harmless program every option
 // will do.
-func (u *use) unlisted(r *row) string {
+func (u *use) unlisted(r *program.Row) string {
 	if u.entry.Safe {
 		return ""
 	}
 	for i := range u.scan.Args {
 		arg := &u.scan.Args[i]
 		text := u.words[arg.Word].Text
-		if arg.Kind == shell.ArgUnlisted && !u.isWord(arg) && !r.names(text) {
+		if arg.Kind == shell.ArgUnlisted && !u.isWord(arg) && !rowNames(r, text) {
 			return text
 		}
 	}
 	return ""
 }
 
-// names reports whether the row speaks of an option of this spelling.
-func (r *row) names(text string) bool {
-	for spelling := range strings.FieldsSeq(r.free) {
+// rowNames reports whether a row speaks of an option of this spelling.
+func rowNames(r *program.Row, text string) bool {
+	for spelling := range strings.FieldsSeq(r.Free) {
 		if spelled(text, spelling, true) {
 			return true
 		}
 	}
-	for want := range strings.FieldsSeq(r.with) {
+	for want := range strings.FieldsSeq(r.With) {
 		for spelling := range strings.SplitSeq(want, "|") {
 			if spelled(text, spelling, true) {
 				return true

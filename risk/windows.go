@@ -79,8 +79,8 @@ func (w *windowsLine) possible(words []string, reason string) Finding {
 	for _, one := range words {
 		for _, p := range append(w.plans(one), w.plansElsewhere(one)...) {
 			for i := range p.rows {
-				if p.rows[i].class > f.Class {
-					f = Finding{Class: p.rows[i].class, Reason: reason + one}
+				if p.rows[i].Class > f.Class {
+					f = Finding{Class: p.rows[i].Class, Reason: reason + one}
 				}
 			}
 		}
@@ -106,7 +106,7 @@ func (w *windowsLine) command(words []string, depth int) {
 	for _, one := range words[1:] {
 		f.ofWord(one)
 		if w.shell != Cmd && f.Class == Safe && ofVariables(one) {
-			f.Reason, f.cause = environment.String(), environment
+			f.Reason, f.cause = string(environment), environment
 		}
 	}
 	if f.cause == environment {
@@ -348,7 +348,7 @@ func windowsRow(p *plan, words []string) (Finding, string) {
 		depth = 0 // options stand between
 	}
 	r := p.find(&u)
-	return because(r.class, r.reason, ""), strings.Join(subs[:depth], " ")
+	return because(r.Class, r.Cause, ""), strings.Join(subs[:depth], " ")
 }
 
 func (u *use) arg(kind shell.ArgKind, text string) {
@@ -384,7 +384,7 @@ func (p *plan) optionOf(text string) string {
 		for _, want := range p.wants[i] {
 			for _, spelling := range want.spellings {
 				same := text[1:] == spelling[1:] && (text[0] == spelling[0] || text[0] == '-')
-				begins := len(text) > 1 && strings.HasPrefix(spelling[1:], text[1:]) && p.rows[i].class > Safe
+				begins := len(text) > 1 && strings.HasPrefix(spelling[1:], text[1:]) && p.rows[i].Class > Safe
 				if same || begins {
 					return spelling
 				}

@@ -226,9 +226,9 @@ func TestEveryWindowsRowIsReached(t *testing.T) {
 			plan := newPlan(p.rows)
 			for i := range p.rows {
 				for _, path := range paths(&p.rows[i]) {
-					words := spelledOut(example(p, path, p.rows[i].with))
+					words := spelledOut(example(p, path, p.rows[i].With))
 					got, _ := windowsRow(plan, words)
-					if got.Class != p.rows[i].class || got.Reason != p.rows[i].reason.String() {
+					if got.Class != p.rows[i].Class || got.Reason != string(p.rows[i].Cause) {
 						t.Errorf("%s: %q is %+v, want %+v", name, words, got, p.rows[i])
 					}
 				}

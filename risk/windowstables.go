@@ -1,53 +1,71 @@
 package risk
 
+import "github.com/agent-wrapper/agent-wrapper/program"
+
 // The tables of Windows. Names and options are in lower case. An option is
 // written with its own mark: "/s" in windowsPrograms and cmdBuiltins (where a
 // dash will do as well), "-recurse" in cmdlets (where any beginning of it will
 // do). What is destructive in seed 1's original is forbidden here as well.
 
+// Rows that many programs share.
 var (
-	erases   = []row{{class: Forbidden, reason: removed}}
-	endsIt   = []row{{class: Forbidden, reason: ends}}
-	onStart  = []row{{class: Forbidden, reason: startUp}}
-	asAdmin  = []row{{class: High, reason: needsRoot}}
-	fetchers = []row{{class: Moderate, reason: fromRemote}}
-	clears   = []row{{class: Forbidden, reason: screen}}
-	holdsOn  = []row{{class: Moderate, reason: waits}}
+	reads          = []program.Row{{Class: Safe, Cause: readOnly}}
+	changes        = []program.Row{{Class: Moderate, Cause: mutating}}
+	ruins          = []program.Row{{Class: High, Cause: destructive}}
+	shellOnly      = []program.Row{{Class: Safe, Cause: ownShell}}
+	runs           = []program.Row{{Class: Moderate, Cause: runsCode}}
+	goesOut        = []program.Row{{Class: Moderate, Cause: remote}}
+	stops          = []program.Row{{Class: Forbidden, Cause: power}}
+	formats        = []program.Row{{Class: Forbidden, Cause: disks}}
+	onDisks        = []program.Row{{Class: High, Cause: disks}}
+	onUsers        = []program.Row{{Class: High, Cause: users}}
+	showsOrChanges = []program.Row{
+		{With: "+1", Class: Moderate, Cause: mutating},
+		{Class: Safe, Cause: readOnly},
+	}
 
-	removesDirs = []row{
-		{with: "/s", class: Forbidden, reason: removed},
-		{class: Moderate, reason: mutating},
+	erases   = []program.Row{{Class: Forbidden, Cause: removed}}
+	endsIt   = []program.Row{{Class: Forbidden, Cause: ends}}
+	onStart  = []program.Row{{Class: Forbidden, Cause: startUp}}
+	asAdmin  = []program.Row{{Class: High, Cause: needsRoot}}
+	fetchers = []program.Row{{Class: Moderate, Cause: fromRemote}}
+	clears   = []program.Row{{Class: Forbidden, Cause: screen}}
+	holdsOn  = []program.Row{{Class: Moderate, Cause: waits}}
+
+	removesDirs = []program.Row{
+		{With: "/s", Class: Forbidden, Cause: removed},
+		{Class: Moderate, Cause: mutating},
 	}
-	clockRows = []row{
-		{with: "/t", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	clockRows = []program.Row{
+		{With: "/t", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}
-	servicing = []row{
-		{subs: "query queryex qc qdescription qfailure getdisplayname getkeyname enumdepend", class: Safe, reason: readOnly},
-		{subs: "delete", class: High, reason: destructive},
-		{subs: "stop", class: High, reason: services},
-		{class: Moderate, reason: services},
+	servicing = []program.Row{
+		{Subs: "query queryex qc qdescription qfailure getdisplayname getkeyname enumdepend", Class: Safe, Cause: readOnly},
+		{Subs: "delete", Class: High, Cause: destructive},
+		{Subs: "stop", Class: High, Cause: services},
+		{Class: Moderate, Cause: services},
 	}
-	packages = []row{
-		{subs: "list search show info outdated source/list", class: Safe, reason: readOnly},
-		{subs: "install upgrade update import", class: High, reason: installs},
-		{subs: "uninstall remove", class: High, reason: removesPkg},
-		{class: Moderate, reason: mutating},
+	packages = []program.Row{
+		{Subs: "list search show info outdated source/list", Class: Safe, Cause: readOnly},
+		{Subs: "install upgrade update import", Class: High, Cause: installs},
+		{Subs: "uninstall remove", Class: High, Cause: removesPkg},
+		{Class: Moderate, Cause: mutating},
 	}
 )
 
 // windowsPrograms are programs that both shells start.
 var windowsPrograms = []rated{
-	{"arp", []row{
-		{with: "/d|/s", class: High, reason: network},
-		{class: Safe, reason: readOnly},
+	{"arp", []program.Row{
+		{With: "/d|/s", Class: High, Cause: network},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"at", runs},
 	{"attrib", changes},
 	{"bcdboot", onStart},
-	{"bcdedit", []row{
-		{with: "/enum", class: Safe, reason: readOnly},
-		{class: Forbidden, reason: startUp},
+	{"bcdedit", []program.Row{
+		{With: "/enum", Class: Safe, Cause: readOnly},
+		{Class: Forbidden, Cause: startUp},
 	}},
 	{"bitsadmin", fetchers},
 	{"bootrec", onStart},
@@ -57,15 +75,15 @@ var windowsPrograms = []rated{
 	{"chcp", showsOrChanges},
 	{"chkdsk", onDisks},
 	{"choco", packages},
-	{"cipher", []row{
-		{with: "/w", class: Forbidden, reason: disks},
-		{class: Moderate, reason: mutating},
+	{"cipher", []program.Row{
+		{With: "/w", Class: Forbidden, Cause: disks},
+		{Class: Moderate, Cause: mutating},
 	}},
 	{"clip", changes},
 	{"cmd", runs},
-	{"cmdkey", []row{
-		{with: "/list", class: Safe, reason: readOnly},
-		{class: High, reason: users},
+	{"cmdkey", []program.Row{
+		{With: "/list", Class: Safe, Cause: readOnly},
+		{Class: High, Cause: users},
 	}},
 	{"comp", reads},
 	{"compact", changes},
@@ -86,57 +104,57 @@ var windowsPrograms = []rated{
 	{"fsutil", onDisks},
 	{"ftp", goesOut},
 	{"getmac", reads},
-	{"gpresult", []row{
-		{with: "/h|/x", class: Moderate, reason: mutating},
-		{class: Safe, reason: readOnly},
+	{"gpresult", []program.Row{
+		{With: "/h|/x", Class: Moderate, Cause: mutating},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"gpupdate", changes},
 	{"hostname", reads},
-	{"icacls", []row{
-		{with: "/grant|/deny|/remove|/setowner|/reset|/inheritance|/setintegritylevel|/restore|/substitute", class: High, reason: users},
-		{with: "/save", class: Moderate, reason: mutating},
-		{class: Safe, reason: readOnly},
+	{"icacls", []program.Row{
+		{With: "/grant|/deny|/remove|/setowner|/reset|/inheritance|/setintegritylevel|/restore|/substitute", Class: High, Cause: users},
+		{With: "/save", Class: Moderate, Cause: mutating},
+		{Class: Safe, Cause: readOnly},
 	}},
-	{"ipconfig", []row{
-		{with: "/release|/release6|/renew|/renew6|/flushdns|/registerdns|/setclassid|/setclassid6", class: Moderate, reason: network},
-		{class: Safe, reason: readOnly},
+	{"ipconfig", []program.Row{
+		{With: "/release|/release6|/renew|/renew6|/flushdns|/registerdns|/setclassid|/setclassid6", Class: Moderate, Cause: network},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"label", onDisks},
 	{"ldifde", changes},
 	{"logoff", stops},
-	{"manage-bde", []row{
-		{with: "/status", class: Safe, reason: readOnly},
-		{class: High, reason: disks},
+	{"manage-bde", []program.Row{
+		{With: "/status", Class: Safe, Cause: readOnly},
+		{Class: High, Cause: disks},
 	}},
 	{"more", reads},
 	{"mountvol", onDisks},
-	{"msg", []row{{class: Moderate, reason: sends}}},
+	{"msg", []program.Row{{Class: Moderate, Cause: sends}}},
 	{"mshta", runs},
-	{"msiexec", []row{{class: High, reason: installs}}},
-	{"nbtstat", []row{
-		{with: "/r|/rr", class: Moderate, reason: network},
-		{class: Safe, reason: readOnly},
+	{"msiexec", []program.Row{{Class: High, Cause: installs}}},
+	{"nbtstat", []program.Row{
+		{With: "/r|/rr", Class: Moderate, Cause: network},
+		{Class: Safe, Cause: readOnly},
 	}},
-	{"net", []row{
-		{subs: "view statistics help helpmsg", class: Safe, reason: readOnly},
-		{subs: "stop pause", class: High, reason: services},
-		{subs: "user localgroup group accounts computer", class: High, reason: users},
-		{class: Moderate, reason: mutating},
+	{"net", []program.Row{
+		{Subs: "view statistics help helpmsg", Class: Safe, Cause: readOnly},
+		{Subs: "stop pause", Class: High, Cause: services},
+		{Subs: "user localgroup group accounts computer", Class: High, Cause: users},
+		{Class: Moderate, Cause: mutating},
 	}},
-	{"netsh", []row{
-		{subs: "*/show */*/show", class: Safe, reason: readOnly},
-		{class: High, reason: network},
+	{"netsh", []program.Row{
+		{Subs: "*/show */*/show", Class: Safe, Cause: readOnly},
+		{Class: High, Cause: network},
 	}},
 	{"netstat", reads},
 	{"nslookup", reads},
-	{"openfiles", []row{
-		{with: "/query", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"openfiles", []program.Row{
+		{With: "/query", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
 	{"pathping", reads},
-	{"ping", []row{
-		{with: "/t", class: Moderate, reason: waits},
-		{class: Safe, reason: readOnly},
+	{"ping", []program.Row{
+		{With: "/t", Class: Moderate, Cause: waits},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"powershell", runs},
 	{"psexec", asAdmin},
@@ -144,78 +162,78 @@ var windowsPrograms = []rated{
 	{"query", reads},
 	{"quser", reads},
 	{"qwinsta", reads},
-	{"reg", []row{
-		{subs: "query compare", class: Safe, reason: readOnly},
-		{subs: "delete", class: High, reason: destructive},
-		{class: Moderate, reason: registry},
+	{"reg", []program.Row{
+		{Subs: "query compare", Class: Safe, Cause: readOnly},
+		{Subs: "delete", Class: High, Cause: destructive},
+		{Class: Moderate, Cause: registry},
 	}},
-	{"regedit", []row{{class: High, reason: registry}}},
+	{"regedit", []program.Row{{Class: High, Cause: registry}}},
 	{"regsvr32", runs},
 	{"replace", changes},
-	{"robocopy", []row{
-		{with: "/mir|/purge|/move|/mov", class: High, reason: destructive},
-		{with: "/l", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"robocopy", []program.Row{
+		{With: "/mir|/purge|/move|/mov", Class: High, Cause: destructive},
+		{With: "/l", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
-	{"route", []row{
-		{subs: "print", class: Safe, reason: readOnly},
-		{class: High, reason: network},
+	{"route", []program.Row{
+		{Subs: "print", Class: Safe, Cause: readOnly},
+		{Class: High, Cause: network},
 	}},
 	{"runas", asAdmin},
 	{"rundll32", runs},
 	{"sc", servicing},
-	{"schtasks", []row{
-		{with: "/delete", class: High, reason: destructive},
-		{with: "/create|/change|/run", class: Moderate, reason: runsCode},
-		{with: "/query", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"schtasks", []program.Row{
+		{With: "/delete", Class: High, Cause: destructive},
+		{With: "/create|/change|/run", Class: Moderate, Cause: runsCode},
+		{With: "/query", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
 	{"scoop", packages},
 	{"sdelete", erases},
 	{"sdelete64", erases},
 	{"setx", changes},
 	{"sfc", asAdmin},
-	{"shutdown", []row{
-		{with: "/a", class: Moderate, reason: mutating},
-		{class: Forbidden, reason: power},
+	{"shutdown", []program.Row{
+		{With: "/a", Class: Moderate, Cause: mutating},
+		{Class: Forbidden, Cause: power},
 	}},
-	{"sort", []row{
-		{with: "/o|/output", class: Moderate, reason: mutating},
-		{class: Safe, reason: readOnly},
+	{"sort", []program.Row{
+		{With: "/o|/output", Class: Moderate, Cause: mutating},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"subst", showsOrChanges},
 	{"sudo", asAdmin},
 	{"systeminfo", reads},
 	{"takeown", onUsers},
-	{"taskkill", []row{{class: Moderate, reason: ends}}},
+	{"taskkill", []program.Row{{Class: Moderate, Cause: ends}}},
 	{"tasklist", reads},
 	{"timeout", holdsOn},
 	{"tracert", reads},
 	{"tree", reads},
 	{"tsdiscon", changes},
-	{"tzutil", []row{
-		{with: "/g|/l", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"tzutil", []program.Row{
+		{With: "/g|/l", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
-	{"vssadmin", []row{
-		{subs: "list", class: Safe, reason: readOnly},
-		{subs: "delete resize", class: Forbidden, reason: disks},
-		{class: High, reason: disks},
+	{"vssadmin", []program.Row{
+		{Subs: "list", Class: Safe, Cause: readOnly},
+		{Subs: "delete resize", Class: Forbidden, Cause: disks},
+		{Class: High, Cause: disks},
 	}},
-	{"w32tm", []row{
-		{with: "/query|/tz", class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"w32tm", []program.Row{
+		{With: "/query|/tz", Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
-	{"wbadmin", []row{
-		{subs: "get", class: Safe, reason: readOnly},
-		{subs: "delete", class: Forbidden, reason: disks},
-		{class: High, reason: disks},
+	{"wbadmin", []program.Row{
+		{Subs: "get", Class: Safe, Cause: readOnly},
+		{Subs: "delete", Class: Forbidden, Cause: disks},
+		{Class: High, Cause: disks},
 	}},
-	{"wevtutil", []row{
-		{subs: "cl clear-log", class: Forbidden, reason: logs},
-		{subs: "el enum-logs gl get-log ep enum-publishers gp get-publisher qe query-events gli get-log-info",
-			class: Safe, reason: readOnly},
-		{class: Moderate, reason: mutating},
+	{"wevtutil", []program.Row{
+		{Subs: "cl clear-log", Class: Forbidden, Cause: logs},
+		{Subs: "el enum-logs gl get-log ep enum-publishers gp get-publisher qe query-events gli get-log-info",
+			Class: Safe, Cause: readOnly},
+		{Class: Moderate, Cause: mutating},
 	}},
 	{"where", reads},
 	{"whoami", reads},
@@ -223,14 +241,14 @@ var windowsPrograms = []rated{
 	{"winget", packages},
 	{"winrm", goesOut},
 	{"winrs", goesOut},
-	{"wmic", []row{
-		{with: "@delete", class: High, reason: destructive},
-		{with: "@call", class: High, reason: runsCode},
-		{class: Moderate, reason: runsCode},
+	{"wmic", []program.Row{
+		{With: "@delete", Class: High, Cause: destructive},
+		{With: "@call", Class: High, Cause: runsCode},
+		{Class: Moderate, Cause: runsCode},
 	}},
 	{"wscript", runs},
 	{"wsl", runs},
-	{"wusa", []row{{class: High, reason: installs}}},
+	{"wusa", []program.Row{{Class: High, Cause: installs}}},
 	{"xcopy", changes},
 }
 
@@ -261,9 +279,9 @@ var cmdBuiltins = []rated{
 	{"mkdir", changes},
 	{"mklink", changes},
 	{"move", changes},
-	{"path", []row{
-		{with: "+1", class: Moderate, reason: changesPrograms},
-		{class: Safe, reason: readOnly},
+	{"path", []program.Row{
+		{With: "+1", Class: Moderate, Cause: "changes which programs run"},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"pause", holdsOn},
 	{"popd", shellOnly},
@@ -274,11 +292,11 @@ var cmdBuiltins = []rated{
 	{"ren", changes},
 	{"rename", changes},
 	{"rmdir", removesDirs},
-	{"set", []row{
-		{with: "/a", class: Moderate, reason: mutating},
-		{with: "/p", class: Moderate, reason: waits},
-		{with: "@*=*", class: Moderate, reason: mutating},
-		{class: Safe, reason: environment},
+	{"set", []program.Row{
+		{With: "/a", Class: Moderate, Cause: mutating},
+		{With: "/p", Class: Moderate, Cause: waits},
+		{With: "@*=*", Class: Moderate, Cause: mutating},
+		{Class: Safe, Cause: environment},
 	}},
 	{"setlocal", shellOnly},
 	{"shift", shellOnly},
@@ -299,7 +317,7 @@ var cmdlets = []rated{
 	{"checkpoint-computer", changes},
 	{"clear-content", ruins},
 	{"clear-disk", formats},
-	{"clear-eventlog", []row{{class: Forbidden, reason: logs}}},
+	{"clear-eventlog", []program.Row{{Class: Forbidden, Cause: logs}}},
 	{"clear-history", clears},
 	{"clear-host", clears},
 	{"clear-item", erases},
@@ -318,13 +336,13 @@ var cmdlets = []rated{
 	{"copy-item", changes},
 	{"copy-itemproperty", changes},
 	{"debug-process", runs},
-	{"disable-computerrestore", []row{{class: High, reason: startUp}}},
+	{"disable-computerrestore", []program.Row{{Class: High, Cause: startUp}}},
 	{"disable-localuser", onUsers},
-	{"disable-netadapter", []row{{class: High, reason: network}}},
+	{"disable-netadapter", []program.Row{{Class: High, Cause: network}}},
 	{"disable-scheduledtask", changes},
 	{"dismount-diskimage", changes},
 	{"enable-localuser", onUsers},
-	{"enable-netadapter", []row{{class: High, reason: network}}},
+	{"enable-netadapter", []program.Row{{Class: High, Cause: network}}},
 	{"enable-psremoting", onUsers},
 	{"enable-scheduledtask", changes},
 	{"enter-pssession", goesOut},
@@ -356,9 +374,9 @@ var cmdlets = []rated{
 	{"get-eventlog", reads},
 	{"get-executionpolicy", reads},
 	{"get-filehash", reads},
-	{"get-help", []row{
-		{with: "-online", class: Moderate, reason: remote},
-		{class: Safe, reason: readOnly},
+	{"get-help", []program.Row{
+		{With: "-online", Class: Moderate, Cause: remote},
+		{Class: Safe, Cause: readOnly},
 	}},
 	{"get-history", reads},
 	{"get-host", reads},
@@ -407,10 +425,10 @@ var cmdlets = []rated{
 	{"import-module", runs},
 	{"import-pssession", goesOut},
 	{"initialize-disk", formats},
-	{"install-module", []row{{class: High, reason: installs}}},
-	{"install-package", []row{{class: High, reason: installs}}},
-	{"install-script", []row{{class: High, reason: installs}}},
-	{"install-windowsfeature", []row{{class: High, reason: installs}}},
+	{"install-module", []program.Row{{Class: High, Cause: installs}}},
+	{"install-package", []program.Row{{Class: High, Cause: installs}}},
+	{"install-script", []program.Row{{Class: High, Cause: installs}}},
+	{"install-windowsfeature", []program.Row{{Class: High, Cause: installs}}},
 	{"invoke-cimmethod", runs},
 	{"invoke-command", runs},
 	{"invoke-expression", runs},
@@ -428,14 +446,14 @@ var cmdlets = []rated{
 	{"new-job", runs},
 	{"new-localuser", onUsers},
 	{"new-module", runs},
-	{"new-netfirewallrule", []row{{class: High, reason: network}}},
+	{"new-netfirewallrule", []program.Row{{Class: High, Cause: network}}},
 	{"new-object", runs},
 	{"new-partition", formats},
 	{"new-psdrive", changes},
 	{"new-pssession", goesOut},
 	{"new-scheduledtask", changes},
 	{"new-scheduledtaskaction", changes},
-	{"new-service", []row{{class: High, reason: services}}},
+	{"new-service", []program.Row{{Class: High, Cause: services}}},
 	{"out-default", reads},
 	{"out-file", changes},
 	{"out-host", reads},
@@ -465,7 +483,7 @@ var cmdlets = []rated{
 	{"remove-variable", shellOnly},
 	{"remove-windowsfeature", erases},
 	{"remove-wmiobject", erases},
-	{"rename-computer", []row{{class: High, reason: mutating}}},
+	{"rename-computer", []program.Row{{Class: High, Cause: mutating}}},
 	{"rename-item", changes},
 	{"rename-itemproperty", changes},
 	{"reset-physicaldisk", formats},
@@ -473,7 +491,7 @@ var cmdlets = []rated{
 	{"resolve-dnsname", reads},
 	{"resolve-path", reads},
 	{"restart-computer", stops},
-	{"restart-service", []row{{class: Moderate, reason: services}}},
+	{"restart-service", []program.Row{{Class: Moderate, Cause: services}}},
 	{"resume-process", endsIt},
 	{"resume-service", endsIt},
 	{"return", runs},
@@ -482,25 +500,25 @@ var cmdlets = []rated{
 	{"select-object", reads},
 	{"select-string", reads},
 	{"select-xml", reads},
-	{"send-mailmessage", []row{{class: Moderate, reason: sends}}},
+	{"send-mailmessage", []program.Row{{Class: Moderate, Cause: sends}}},
 	{"set-acl", onUsers},
-	{"set-alias", []row{{class: Moderate, reason: renames}}},
+	{"set-alias", []program.Row{{Class: Moderate, Cause: "changes what a name runs"}}},
 	{"set-clipboard", changes},
 	{"set-content", changes},
 	{"set-date", changes},
 	{"set-disk", formats},
-	{"set-executionpolicy", []row{{class: High, reason: scripts}}},
+	{"set-executionpolicy", []program.Row{{Class: High, Cause: "changes which scripts may run"}}},
 	{"set-item", changes},
 	{"set-itemproperty", changes},
 	{"set-localuser", onUsers},
 	{"set-location", shellOnly},
-	{"set-mppreference", []row{{class: High, reason: unguards}}},
-	{"set-netfirewallprofile", []row{{class: High, reason: network}}},
-	{"set-netfirewallrule", []row{{class: High, reason: network}}},
-	{"set-netipaddress", []row{{class: High, reason: network}}},
+	{"set-mppreference", []program.Row{{Class: High, Cause: "changes what guards the machine"}}},
+	{"set-netfirewallprofile", []program.Row{{Class: High, Cause: network}}},
+	{"set-netfirewallrule", []program.Row{{Class: High, Cause: network}}},
+	{"set-netipaddress", []program.Row{{Class: High, Cause: network}}},
 	{"set-partition", formats},
 	{"set-psdebug", changes},
-	{"set-service", []row{{class: Moderate, reason: services}}},
+	{"set-service", []program.Row{{Class: Moderate, Cause: services}}},
 	{"set-strictmode", shellOnly},
 	{"set-timezone", changes},
 	{"set-variable", changes},
@@ -511,7 +529,7 @@ var cmdlets = []rated{
 	{"start-computer", stops},
 	{"start-job", runs},
 	{"start-process", runs},
-	{"start-service", []row{{class: Moderate, reason: services}}},
+	{"start-service", []program.Row{{Class: Moderate, Cause: services}}},
 	{"start-sleep", holdsOn},
 	{"stop-computer", stops},
 	{"stop-job", changes},
@@ -530,7 +548,7 @@ var cmdlets = []rated{
 	{"uninstall-windowsfeature", erases},
 	{"unregister-scheduledtask", erases},
 	{"update-help", changes},
-	{"update-module", []row{{class: High, reason: installs}}},
+	{"update-module", []program.Row{{Class: High, Cause: installs}}},
 	{"wait-computer", holdsOn},
 	{"wait-job", holdsOn},
 	{"wait-process", holdsOn},

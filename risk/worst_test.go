@@ -16,7 +16,7 @@ func start(a *shell.Action, n int) *shell.Action {
 // TestWorstOfEveryRow: whatever part of a row's command stands there, the row's
 // class can still come of it.
 func TestWorstOfEveryRow(t *testing.T) {
-	for profile, table := range map[Profile][]rated{Default: defaults, Terminal: terminal} {
+	for profile, table := range map[Profile][]rated{Default: catalogue(), Terminal: terminal} {
 		for _, p := range table {
 			if profile == Default || lookup(p.name, Default) != nil {
 				worstOfRows(t, p, profile)
@@ -29,10 +29,10 @@ func worstOfRows(t *testing.T, p rated, profile Profile) {
 	t.Helper()
 	for i := range p.rows {
 		for _, path := range paths(&p.rows[i]) {
-			a := &shell.Action{Kind: shell.Command, Words: example(p, path, p.rows[i].with)}
+			a := &shell.Action{Kind: shell.Command, Words: example(p, path, p.rows[i].With)}
 			for n := 1; n <= len(a.Words); n++ {
-				if got := Worst(start(a, n), profile); got < p.rows[i].class {
-					t.Errorf("%q of %q is %s at worst, not %s", spelling(a.Words[:n]), spelling(a.Words), got, p.rows[i].class)
+				if got := Worst(start(a, n), profile); got < p.rows[i].Class {
+					t.Errorf("%q of %q is %s at worst, not %s", spelling(a.Words[:n]), spelling(a.Words), got, p.rows[i].Class)
 				}
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
-// walkPrograms calls check for every program and subcommand of the tables, with
-// its full name.
+// walkPrograms calls check for every program and subcommand of which the words
+// are known, with its full name.
 func walkPrograms(check func(name string, p *program.Program)) {
 	var walk func(name string, p *program.Program)
 	walk = func(name string, p *program.Program) {
@@ -18,7 +18,9 @@ func walkPrograms(check func(name string, p *program.Program)) {
 		}
 	}
 	for p := range program.Builtin {
-		walk(p.Name, p)
+		if !p.Wordless {
+			walk(p.Name, p)
+		}
 	}
 }
 

@@ -327,6 +327,7 @@ var verdicts = map[string][]string{
 	module + "/permission": {"Allow", "Ask", "Deny"},
 	module + "/patterns":   {"No", "Maybe", "Yes"},
 	module + "/risk":       {"Safe", "Moderate", "High", "Forbidden"},
+	module + "/program":    {"Safe", "Moderate", "High", "Forbidden"},
 }
 
 // mayName lists the files outside package permission that name a verdict, and
@@ -380,7 +381,7 @@ func decides(f file) (faults []string) {
 // verdictsIn returns the verdicts that a file names which is not one of those
 // that may.
 func verdictsIn(f file) (found []*ast.SelectorExpr) {
-	if f.test || slices.Contains([]string{"permission", "patterns", "risk"}, f.dir) {
+	if f.test || slices.Contains([]string{"permission", "patterns", "risk", "program"}, f.dir) {
 		return nil
 	}
 	for pkg, names := range verdicts {

@@ -19,7 +19,40 @@
 // apart, plugins, assigns, stdin, home, special. names are further names of the
 // same program, use takes over the options of [group.NAME], and
 // [NAME.sub.SUB] is a subcommand, which has the style, workdir and special of
-// its program unless it says otherwise.
+// its program unless it says otherwise. A program that reads its words as
+// another one does, and is another one, says so with like = "sort"; one of whose
+// words nothing is known is wordless.
+//
+// # Risk
+//
+// risk says how dangerous the uses of a program are, row by row:
+//
+//	[kubectx]
+//	risk = ["-d : moderate", "+1 : moderate", "safe"]
+//
+//	[pacman]
+//	risk = [
+//	  "-Q|--query : safe",
+//	  "-S|--sync -s|--search : safe",
+//	  "-R|--remove : high, removes a package",
+//	  "high, installs a package",
+//	]
+//
+// Behind " : " stands the class (safe, moderate, high, forbidden), and behind a
+// comma the reason. Without one it is read-only, mutating operation or, for high
+// and forbidden, destructive operation. Before it stands what the row asks for:
+// subcommand paths, of which one will do ("get config/view */describe-*", * is
+// any text of a segment), then what must all be there: "-f|--force" an option in
+// any of its spellings, "+1" so many operands at least, "+0" none, "@x*" an
+// operand of that form, "!destroys" a word that is a statement that removes data
+// from a database. Last, in parentheses, options that may be there as well
+// although the entry does not list them. Of the rows that hold, those with the
+// longest path count, and of these the first. The last asks for nothing.
+//
+// A text instead of the list is its only row, or the name of a group that has
+// the rows. Every built-in program says its risk; "unknown" is one that nobody
+// knows, on purpose: a person is asked about it. A policy's own programs say
+// none.
 package catalogfile
 
 import (
@@ -43,10 +76,12 @@ type Entry struct {
 	Options []Option
 	Shared  []*Entry // the groups that it uses
 	Subs    []*Entry
+	Risk    []Row // nil if it is not known
 
-	keys  map[string]any
-	said  []string // the keys that the file gives, beside options and sub
-	where where
+	keys   map[string]any
+	said   []string // the keys that the file gives, beside options and sub
+	riskOf string   // "unknown", or the group that has the rows
+	where  where
 }
 
 // Option is one option; Value and Effect are words of the file (see Values and
@@ -108,9 +143,12 @@ func (c *Book) readGroups(w where, tables map[string]any) error {
 			return err
 		}
 		for key := range table {
-			if key != "options" && key != "use" {
-				return w.errorf(key, "a group has options and use only, not %s", key)
+			if key != "options" && key != "use" && key != "risk" {
+				return w.errorf(key, "a group has options, use and risk only, not %s", key)
 			}
+		}
+		if e.riskOf != "" {
+			return w.errorf("risk", "the risk of a group is rows")
 		}
 		c.groups[name] = e
 	}
@@ -137,6 +175,8 @@ func (e *Entry) key(key string, value any) error {
 		return e.readSubs(value)
 	case "options":
 		return e.readOptions(value)
+	case "risk":
+		return e.readRisk(value)
 	case "names":
 		more, err := e.words(key, value)
 		e.Names = append(e.Names, more...)

@@ -1,6 +1,8 @@
 package catalogfile
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -35,8 +37,15 @@ var keys = map[string]func(any) string{
 	"style": oneOf(Styles), "operands": oneOf(Operands), "special": isText, "skip": isCount, "use": isList,
 	"inherit": isBool, "ends": isBool, "safe": isBool, "plain": isBool, "workdir": isBool,
 	"here": isBool, "beside": isBool, "assigns": isBool, "named": isBool, "stdin": isBool,
-	"apart": isBool, "plugins": isBool, "home": isText,
+	"apart": isBool, "plugins": isBool, "home": isText, "like": isText, "wordless": isBool,
 }
+
+// builtin are the keys that only the built-in entries have, not those of a
+// policy.
+var builtin = []string{"special", "use", "like", "wordless", "risk"}
+
+// Builtin reports whether only the built-in entries have a key.
+func Builtin(key string) bool { return slices.Contains(builtin, key) }
 
 // Key is a plain key of a table, and the type of its value in JSON Schema.
 type Key struct{ Name, Type string }
@@ -106,8 +115,40 @@ func (c *Book) Resolve() ([]*Entry, error) {
 		if err := c.fill(e, nil); err != nil {
 			return nil, err
 		}
+		if err := c.risk(e); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range c.programs {
+		if err := c.like(e); err != nil {
+			return nil, err
+		}
 	}
 	return c.programs, nil
+}
+
+// like gives an entry what another one says of how words are read.
+func (c *Book) like(e *Entry) error {
+	name := e.Text("like")
+	if name == "" {
+		return nil
+	}
+	i := slices.IndexFunc(c.programs, func(p *Entry) bool { return p.Names[0] == name })
+	if i < 0 || c.programs[i].Text("like") != "" {
+		return e.where.errorf("like", "there is no section %q that says how words are read", name)
+	}
+	for _, key := range e.said {
+		if key != "like" && key != "names" && key != "risk" {
+			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
+		}
+	}
+	if e.Options != nil || e.Subs != nil {
+		return e.where.errorf("", "the words are read like those of %s: options and subcommands stand there", name)
+	}
+	p := c.programs[i]
+	e.Options, e.Shared, e.Subs = p.Options, p.Shared, p.Subs
+	e.keys = maps.Clone(p.keys)
+	return nil
 }
 
 // unique checks the names of programs, or of the subcommands of one, and sorts

@@ -57,6 +57,11 @@ func generate(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range programs {
+		if !e.SaysRisk() {
+			return nil, e.Errorf("", `what it risks is missing: risk is rows, a group's, or "unknown"`)
+		}
+	}
 	return source(programs)
 }
 

@@ -29,13 +29,26 @@ func TestGenerate(t *testing.T) {
 [group.common]
 options = ["--help", "-v --verbose"]
 
+[group.tool]
+risk = ["get describe +0 -a|--all (-q -v) : safe", "delete : high", "!destroys : high, drops data", "moderate, runs code"]
+
 [sort]
 names = ["gsort"]
+risk = "safe"
 operands = "reads"
 use = ["common"]
 options = ["-o --output= : write", "-f= : input pattern", "--color?", "--pair==", "--[no-]x"]
 
+[msort]
+like = "sort"
+risk = "unknown"
+
+[hg]
+wordless = true
+risk = "tool"
+
 [npm]
+risk = "tool"
 workdir = true
 [npm.sub.exec]
 names = ["x"]
@@ -44,6 +57,12 @@ options = ["-c --call= : run ends"]
 `)
 	for _, want := range []string{
 		`case "gsort":`,
+		`{Name: "hg", Risk: 1, Wordless: true},`,
+		`{Subs: "get describe", With: "+0 -a|--all", Class: Safe, Cause: "read-only", Free: "-q -v"},`,
+		`{Subs: "delete", Class: High, Cause: "destructive operation"},`,
+		`{With: "!destroys", Class: High, Cause: "drops data"},`,
+		`{Class: Moderate, Cause: "runs code"},`,
+		`{Name: "msort", Operands: Reads, Options: options`,
 		`{Name: "gsort", Operands: Reads, Options: `,
 		`Shared: [][]Option{`,
 		`{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},`,
@@ -91,8 +110,23 @@ func TestErrors(t *testing.T) {
 		{"[sort]\n[uniq]\nnames = [\"sort\"]\n", "a.toml:2: [uniq]: sort stands in [sort] at a.toml:1 as well"},
 		{"[git.sub.log]\n[git.sub.show]\nnames = [\"log\"]\n", "a.toml:2: [git.sub.show]: log stands in [git.sub.log] at a.toml:1 as well"},
 		{"[sort]\nuse = [\"nothing\"]\n", `a.toml:2: [sort]: there is no group "nothing"`},
-		{"[group.x]\nstyle = \"gnu\"\n", "a.toml:2: [group.x]: a group has options and use only, not style"},
+		{"[group.x]\nstyle = \"gnu\"\n", "a.toml:2: [group.x]: a group has options, use and risk only, not style"},
 		{"x = 1\n", "a.toml:1: [x]: x is not a table"},
+		{"[sort]\n", `a.toml:1: [sort]: what it risks is missing: risk is rows, a group's, or "unknown"`},
+		{"[sort]\nrisk = \"secure\"\n", `a.toml:2: [sort]: "secure" is no class of risk, and no group has such rows`},
+		{"[sort]\nrisk = \"x\"\n[group.x]\noptions = [\"-a\"]\n", `a.toml:2: [sort]: "x" is no class of risk`},
+		{"[group.x]\nrisk = \"unknown\"\n", "a.toml:2: [group.x]: the risk of a group is rows"},
+		{"[sort]\nrisk = []\n", "a.toml:2: [sort]: the last row must hold for every use"},
+		{"[sort]\nrisk = [\"-o : high\"]\n", "a.toml:2: [sort]: the last row must hold for every use"},
+		{"[sort]\nrisk = [\"safe\",\n  \"fatal\"]\n", `a.toml:3: [sort]: risk "fatal": unknown class "fatal"`},
+		{"[sort]\nrisk = [\"-o x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "-o x : high": the subcommand x stands behind an option`},
+		{"[sort]\nrisk = [\"-o|out : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "-o|out : high": "-o|out" is no list of options`},
+		{"[sort]\nrisk = [\"+x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "+x : high": "+x" asks for no option, count or form`},
+		{"[sort]\nrisk = [\"(-o) -x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "(-o) -x : high": the options in parentheses stand last`},
+		{"[git.sub.log]\nrisk = \"safe\"\n", "a.toml:2: [git.sub.log]: the risk of a subcommand is a row of its program's"},
+		{"[sort]\nlike = \"uniq\"\n", `a.toml:2: [sort]: there is no section "uniq" that says how words are read`},
+		{"[uniq]\n[sort]\nlike = \"uniq\"\nsafe = true\n", "a.toml:4: [sort]: the words are read like those of uniq: safe cannot be said as well"},
+		{"[uniq]\n[sort]\nlike = \"uniq\"\noptions = [\"-a\"]\n", "a.toml:2: [sort]: the words are read like those of uniq: options and subcommands stand there"},
 		{"[sort]\n[sort]\n", "a.toml: toml: line 2"},
 	} {
 		dir := t.TempDir()

@@ -16,6 +16,7 @@ import (
 type printer struct {
 	bytes.Buffer
 	lists map[string]string // content to variable
+	risks []string          // the distinct lists of rows, by their number less one
 	vars  bytes.Buffer
 }
 
@@ -33,6 +34,7 @@ func source(programs []*catalogfile.Entry) ([]byte, error) {
 	p.words("operands", "Operands", catalogfile.Operands)
 	p.words("value", "ValueMode", catalogfile.Values)
 	p.words("effect", "Effect", catalogfile.Effects)
+	p.rows()
 	p.WriteString("var programs = [...]Program{\n" + strings.Join(rows, "") + "}\n\n")
 	p.Write(p.vars.Bytes())
 	return format.Source(p.Bytes())
@@ -40,7 +42,7 @@ func source(programs []*catalogfile.Entry) ([]byte, error) {
 
 // lookup prints the function that finds a program by name.
 func (p *printer) lookup(programs []*catalogfile.Entry) {
-	p.WriteString("// Lookup returns the built-in entry of a program, or nil.\nfunc Lookup(name string) *Program {\n\tswitch name {\n")
+	p.WriteString("// find returns the built-in section of a program, or nil.\nfunc find(name string) *Program {\n\tswitch name {\n")
 	i := 0
 	for _, e := range programs {
 		for _, name := range e.Names {
@@ -89,7 +91,10 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if v := p.subs(e.Subs); v != "" {
 		add("Subs: %s", v)
 	}
-	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins"} {
+	if n := p.risk(e.Risk); n > 0 {
+		add("Risk: %d", n)
+	}
+	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless"} {
 		if e.Flag(strings.ToLower(f)) {
 			add("%s: true", f)
 		}
@@ -155,6 +160,43 @@ func (p *printer) variable(kind, typ, content string) string {
 	p.lists[typ+content] = name
 	fmt.Fprintf(&p.vars, "var %s = %s{\n%s}\n\n", name, typ, content)
 	return name
+}
+
+// risk returns the number of a list of rows, 0 for none.
+func (p *printer) risk(rows []catalogfile.Row) int {
+	var sb strings.Builder
+	for _, r := range rows {
+		var fields []string
+		add := func(field, value string) {
+			if value != "" {
+				fields = append(fields, fmt.Sprintf("%s: %q", field, value))
+			}
+		}
+		add("Subs", r.Subs)
+		add("With", r.With)
+		fields = append(fields, "Class: "+catalogfile.Classes[r.Class])
+		add("Cause", r.Reason)
+		add("Free", r.Free)
+		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
+	}
+	if len(rows) == 0 {
+		return 0
+	}
+	at := slices.Index(p.risks, sb.String())
+	if at < 0 {
+		at = len(p.risks)
+		p.risks = append(p.risks, sb.String())
+	}
+	return at + 1
+}
+
+// rows prints the distinct lists of rows.
+func (p *printer) rows() {
+	fmt.Fprintf(p, "// Risks is how many lists of rows there are, the empty one counted.\nconst Risks = %d\n\nvar risks = [Risks][]Row{\n", len(p.risks)+1)
+	for i, content := range p.risks {
+		fmt.Fprintf(p, "%d: {\n%s},\n", i+1, content)
+	}
+	p.WriteString("}\n\n")
 }
 
 func quoted(words []string) string {
