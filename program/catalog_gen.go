@@ -413,3277 +413,3277 @@ func find(name string) *Program {
 		return &programs[201]
 	case "hdparm":
 		return &programs[202]
-	case "buf":
-		return &programs[203]
-	case "buildah":
-		return &programs[204]
-	case "builtin":
-		return &programs[205]
-	case "bun":
-		return &programs[206]
-	case "bundle":
-		return &programs[207]
-	case "bundler":
-		return &programs[208]
-	case "bunx":
-		return &programs[209]
-	case "busctl":
-		return &programs[210]
-	case "busybox":
-		return &programs[211]
-	case "toybox":
-		return &programs[212]
-	case "bwrap":
-		return &programs[213]
-	case "bye":
-		return &programs[214]
-	case "bzip2":
-		return &programs[215]
-	case "bunzip2":
-		return &programs[216]
-	case "bzmore":
-		return &programs[217]
-	case "c++filt":
-		return &programs[218]
-	case "addr2line":
-		return &programs[219]
-	case "elfedit":
-		return &programs[220]
-	case "llvm-nm":
-		return &programs[221]
-	case "llvm-objdump":
-		return &programs[222]
-	case "llvm-readelf":
-		return &programs[223]
-	case "dwarfdump":
-		return &programs[224]
-	case "cProfile":
-		return &programs[225]
-	case "profile":
-		return &programs[226]
-	case "pdb":
-		return &programs[227]
-	case "runpy":
-		return &programs[228]
-	case "doctest":
-		return &programs[229]
-	case "viztracer":
-		return &programs[230]
-	case "kernprof":
-		return &programs[231]
-	case "memray":
-		return &programs[232]
-	case "scalene":
-		return &programs[233]
-	case "pyinstrument":
-		return &programs[234]
-	case "py-spy":
-		return &programs[235]
-	case "debugpy":
-		return &programs[236]
-	case "ipdb":
-		return &programs[237]
-	case "caffeinate":
-		return &programs[238]
-	case "caller":
-		return &programs[239]
-	case "capsh":
-		return &programs[240]
-	case "cargo":
-		return &programs[241]
-	case "cat":
-		return &programs[242]
-	case "catchsegv":
-		return &programs[243]
-	case "fakeroot":
-		return &programs[244]
-	case "eatmydata":
-		return &programs[245]
-	case "dbus-run-session":
-		return &programs[246]
-	case "torsocks":
-		return &programs[247]
-	case "torify":
-		return &programs[248]
-	case "unbuffer":
-		return &programs[249]
-	case "noglob":
-		return &programs[250]
-	case "nocorrect":
-		return &programs[251]
-	case "chronic":
-		return &programs[252]
-	case "ifne":
-		return &programs[253]
-	case "tini":
-		return &programs[254]
-	case "dumb-init":
-		return &programs[255]
-	case "with-contenv":
-		return &programs[256]
-	case "cc":
-		return &programs[257]
-	case "g++":
-		return &programs[258]
-	case "c++":
-		return &programs[259]
-	case "clang":
-		return &programs[260]
-	case "clang++":
-		return &programs[261]
-	case "gcc-10":
-		return &programs[262]
-	case "gcc-11":
-		return &programs[263]
-	case "gcc-12":
-		return &programs[264]
-	case "gcc-13":
-		return &programs[265]
-	case "gcc-14":
-		return &programs[266]
-	case "g++-10":
-		return &programs[267]
-	case "g++-11":
-		return &programs[268]
-	case "g++-12":
-		return &programs[269]
-	case "g++-13":
-		return &programs[270]
-	case "g++-14":
-		return &programs[271]
-	case "clang-14":
-		return &programs[272]
-	case "clang-15":
-		return &programs[273]
-	case "clang-16":
-		return &programs[274]
-	case "clang-17":
-		return &programs[275]
-	case "clang-18":
-		return &programs[276]
-	case "clang-19":
-		return &programs[277]
-	case "clang++-14":
-		return &programs[278]
-	case "clang++-15":
-		return &programs[279]
-	case "clang++-16":
-		return &programs[280]
-	case "clang++-17":
-		return &programs[281]
-	case "clang++-18":
-		return &programs[282]
-	case "cpp":
-		return &programs[283]
-	case "gfortran":
-		return &programs[284]
-	case "tcc":
-		return &programs[285]
-	case "icx":
-		return &programs[286]
-	case "icpx":
-		return &programs[287]
-	case "nvcc":
-		return &programs[288]
-	case "emcc":
-		return &programs[289]
-	case "em++":
-		return &programs[290]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[291]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[292]
-	case "musl-gcc":
-		return &programs[293]
-	case "cd":
-		return &programs[294]
-	case "cdk":
-		return &programs[295]
-	case "cdktf":
-		return &programs[296]
-	case "ceph":
-		return &programs[297]
-	case "cgexec":
-		return &programs[298]
-	case "chattr":
-		return &programs[299]
-	case "setfacl":
-		return &programs[300]
-	case "chcon":
-		return &programs[301]
-	case "chdir":
-		return &programs[302]
-	case "chgrp":
-		return &programs[303]
-	case "chmod":
-		return &programs[304]
-	case "chown":
-		return &programs[305]
-	case "chpst":
-		return &programs[306]
-	case "chronyc":
-		return &programs[307]
-	case "chroot":
-		return &programs[308]
-	case "chrt":
-		return &programs[309]
-	case "cksum":
-		return &programs[310]
-	case "sum":
-		return &programs[311]
-	case "clear":
-		return &programs[312]
-	case "cmake":
-		return &programs[313]
-	case "cmp":
-		return &programs[314]
-	case "cnpm":
-		return &programs[315]
-	case "tnpm":
-		return &programs[316]
-	case "code":
-		return &programs[317]
-	case "codesign":
-		return &programs[318]
-	case "colordiff":
-		return &programs[319]
-	case "gdiff":
-		return &programs[320]
-	case "colrm":
-		return &programs[321]
-	case "column":
-		return &programs[322]
-	case "comm":
-		return &programs[323]
-	case "command":
-		return &programs[324]
-	case "command-not-found":
-		return &programs[325]
-	case "compgen":
-		return &programs[326]
-	case "complete":
-		return &programs[327]
-	case "compopt":
-		return &programs[328]
-	case "composer":
-		return &programs[329]
-	case "composer.phar":
-		return &programs[330]
-	case "concurrently":
-		return &programs[331]
-	case "conda":
-		return &programs[332]
-	case "mamba":
-		return &programs[333]
-	case "consul":
-		return &programs[334]
-	case "convert":
-		return &programs[335]
-	case "magick":
-		return &programs[336]
-	case "mogrify":
-		return &programs[337]
-	case "composite":
-		return &programs[338]
-	case "montage":
-		return &programs[339]
-	case "compare":
-		return &programs[340]
-	case "gm":
-		return &programs[341]
-	case "vips":
-		return &programs[342]
-	case "cwebp":
-		return &programs[343]
-	case "dwebp":
-		return &programs[344]
-	case "pngquant":
-		return &programs[345]
-	case "optipng":
-		return &programs[346]
-	case "jpegoptim":
-		return &programs[347]
-	case "rsvg-convert":
-		return &programs[348]
-	case "inkscape":
-		return &programs[349]
-	case "gs":
-		return &programs[350]
-	case "pdftk":
-		return &programs[351]
-	case "qpdf":
-		return &programs[352]
-	case "pdfunite":
-		return &programs[353]
-	case "wkhtmltopdf":
-		return &programs[354]
-	case "exiftool":
-		return &programs[355]
-	case "sox":
-		return &programs[356]
-	case "lame":
-		return &programs[357]
-	case "flac":
-		return &programs[358]
-	case "opusenc":
-		return &programs[359]
-	case "potrace":
-		return &programs[360]
-	case "dot":
-		return &programs[361]
-	case "neato":
-		return &programs[362]
-	case "plantuml":
-		return &programs[363]
-	case "mmdc":
-		return &programs[364]
-	case "d2":
-		return &programs[365]
-	case "pdflatex":
-		return &programs[366]
-	case "xelatex":
-		return &programs[367]
-	case "lualatex":
-		return &programs[368]
-	case "latex":
-		return &programs[369]
-	case "tex":
-		return &programs[370]
-	case "bibtex":
-		return &programs[371]
-	case "biber":
-		return &programs[372]
-	case "makeindex":
-		return &programs[373]
-	case "tectonic":
-		return &programs[374]
-	case "typst":
-		return &programs[375]
-	case "asciidoctor":
-		return &programs[376]
-	case "asciidoc":
-		return &programs[377]
-	case "groff":
-		return &programs[378]
-	case "troff":
-		return &programs[379]
-	case "nroff":
-		return &programs[380]
-	case "soffice":
-		return &programs[381]
-	case "libreoffice":
-		return &programs[382]
-	case "unoconv":
-		return &programs[383]
-	case "calibre":
-		return &programs[384]
-	case "ebook-convert":
-		return &programs[385]
-	case "antiword":
-		return &programs[386]
-	case "catdoc":
-		return &programs[387]
-	case "docx2txt":
-		return &programs[388]
-	case "xlsx2csv":
-		return &programs[389]
-	case "csvtool":
-		return &programs[390]
-	case "openscad":
-		return &programs[391]
-	case "blender":
-		return &programs[392]
-	case "stl2gcode":
-		return &programs[393]
-	case "coredumpctl":
-		return &programs[394]
-	case "corepack":
-		return &programs[395]
-	case "corosync-cfgtool":
-		return &programs[396]
-	case "coverage":
-		return &programs[397]
-	case "cp":
-		return &programs[398]
-	case "cpack":
-		return &programs[399]
-	case "cpio":
-		return &programs[400]
-	case "crane":
-		return &programs[401]
-	case "crictl":
-		return &programs[402]
-	case "crontab":
-		return &programs[403]
-	case "cross-env":
-		return &programs[404]
-	case "cross-env-shell":
-		return &programs[405]
-	case "cryptsetup":
-		return &programs[406]
-	case "csh":
-		return &programs[407]
-	case "tcsh":
-		return &programs[408]
-	case "csplit":
-		return &programs[409]
-	case "ctest":
-		return &programs[410]
-	case "curl":
-		return &programs[411]
-	case "cut":
-		return &programs[412]
-	case "cypress":
-		return &programs[413]
-	case "date":
-		return &programs[414]
-	case "dbus-launch":
-		return &programs[415]
-	case "dc3dd":
-		return &programs[416]
-	case "dcfldd":
-		return &programs[417]
-	case "mkdosfs":
-		return &programs[418]
-	case "mkfs.bfs":
-		return &programs[419]
-	case "mkfs.cramfs":
-		return &programs[420]
-	case "mkfs.exfat":
-		return &programs[421]
-	case "mkfs.f2fs":
-		return &programs[422]
-	case "mkfs.jfs":
-		return &programs[423]
-	case "mkfs.minix":
-		return &programs[424]
-	case "mkfs.msdos":
-		return &programs[425]
-	case "mkfs.reiserfs":
-		return &programs[426]
-	case "mkntfs":
-		return &programs[427]
-	case "newfs":
-		return &programs[428]
-	case "dd":
-		return &programs[429]
-	case "declare":
-		return &programs[430]
-	case "typeset":
-		return &programs[431]
-	case "local":
-		return &programs[432]
-	case "readonly":
-		return &programs[433]
-	case "defaults":
-		return &programs[434]
-	case "delta":
-		return &programs[435]
-	case "delv":
-		return &programs[436]
-	case "deno":
-		return &programs[437]
-	case "df":
-		return &programs[438]
-	case "diff":
-		return &programs[439]
-	case "diff3":
-		return &programs[440]
-	case "diffstat":
-		return &programs[441]
-	case "difft":
-		return &programs[442]
-	case "difftastic":
-		return &programs[443]
-	case "diff-so-fancy":
-		return &programs[444]
-	case "icdiff":
-		return &programs[445]
-	case "sd":
-		return &programs[446]
-	case "choose":
-		return &programs[447]
-	case "gron":
-		return &programs[448]
-	case "fx":
-		return &programs[449]
-	case "jo":
-		return &programs[450]
-	case "jc":
-		return &programs[451]
-	case "dasel":
-		return &programs[452]
-	case "xsv":
-		return &programs[453]
-	case "qsv":
-		return &programs[454]
-	case "csvcut":
-		return &programs[455]
-	case "csvgrep":
-		return &programs[456]
-	case "csvlook":
-		return &programs[457]
-	case "in2csv":
-		return &programs[458]
-	case "mlr":
-		return &programs[459]
-	case "htmlq":
-		return &programs[460]
-	case "pup":
-		return &programs[461]
-	case "tomlq":
-		return &programs[462]
-	case "gum":
-		return &programs[463]
-	case "glow":
-		return &programs[464]
-	case "grex":
-		return &programs[465]
-	case "tldr":
-		return &programs[466]
-	case "shellspec":
-		return &programs[467]
-	case "actionlint":
-		return &programs[468]
-	case "act":
-		return &programs[469]
-	case "gitleaks":
-		return &programs[470]
-	case "trufflehog":
-		return &programs[471]
-	case "detect-secrets":
-		return &programs[472]
-	case "ctags":
-		return &programs[473]
-	case "cscope":
-		return &programs[474]
-	case "comby":
-		return &programs[475]
-	case "jscodeshift":
-		return &programs[476]
-	case "claude":
-		return &programs[477]
-	case "codex":
-		return &programs[478]
-	case "gemini":
-		return &programs[479]
-	case "aider":
-		return &programs[480]
-	case "llm":
-		return &programs[481]
-	case "ollama":
-		return &programs[482]
-	case "goose":
-		return &programs[483]
-	case "opencode":
-		return &programs[484]
-	case "copilot":
-		return &programs[485]
-	case "lazygit":
-		return &programs[486]
-	case "gitui":
-		return &programs[487]
-	case "tig":
-		return &programs[488]
-	case "watchman":
-		return &programs[489]
-	case "dig":
-		return &programs[490]
-	case "dir":
-		return &programs[491]
-	case "dircolors":
-		return &programs[492]
-	case "direnv":
-		return &programs[493]
-	case "dirname":
-		return &programs[494]
-	case "dirs":
-		return &programs[495]
-	case "diskutil":
-		return &programs[496]
-	case "disown":
-		return &programs[497]
-	case "dlv":
-		return &programs[498]
-	case "dmesg":
-		return &programs[499]
-	case "dmsetup":
-		return &programs[500]
-	case "dnf":
-		return &programs[501]
-	case "yum":
-		return &programs[502]
-	case "microdnf":
-		return &programs[503]
-	case "doas":
-		return &programs[504]
-	case "docker":
-		return &programs[505]
-	case "podman":
-		return &programs[506]
-	case "nerdctl":
-		return &programs[507]
-	case "docker-compose":
-		return &programs[508]
-	case "podman-compose":
-		return &programs[509]
-	case "doctl":
-		return &programs[510]
-	case "dos2unix":
-		return &programs[511]
-	case "unix2dos":
-		return &programs[512]
-	case "mac2unix":
-		return &programs[513]
-	case "dotenv":
-		return &programs[514]
-	case "dotnet":
-		return &programs[515]
-	case "dpkg":
-		return &programs[516]
-	case "dpkg-deb":
-		return &programs[517]
-	case "dpkg-query":
-		return &programs[518]
-	case "drill":
-		return &programs[519]
-	case "dropdb":
-		return &programs[520]
-	case "dropuser":
-		return &programs[521]
-	case "dscl":
-		return &programs[522]
-	case "dstat":
-		return &programs[523]
-	case "lsscsi":
-		return &programs[524]
-	case "lvdisplay":
-		return &programs[525]
-	case "mdls":
-		return &programs[526]
-	case "modinfo":
-		return &programs[527]
-	case "pvdisplay":
-		return &programs[528]
-	case "repoquery":
-		return &programs[529]
-	case "sar":
-		return &programs[530]
-	case "tload":
-		return &programs[531]
-	case "vgdisplay":
-		return &programs[532]
-	case "du":
-		return &programs[533]
-	case "echo":
-		return &programs[534]
-	case "ed":
-		return &programs[535]
-	case "red":
-		return &programs[536]
-	case "eksctl":
-		return &programs[537]
-	case "emulate":
-		return &programs[538]
-	case "enable":
-		return &programs[539]
-	case "entr":
-		return &programs[540]
-	case "env":
-		return &programs[541]
-	case "envsubst":
-		return &programs[542]
-	case "esbuild":
-		return &programs[543]
-	case "eslint":
-		return &programs[544]
-	case "eslint_d":
-		return &programs[545]
-	case "xo":
-		return &programs[546]
-	case "standard":
-		return &programs[547]
-	case "semistandard":
-		return &programs[548]
-	case "ts-standard":
-		return &programs[549]
-	case "etcdctl":
-		return &programs[550]
-	case "ethtool":
-		return &programs[551]
-	case "eval":
-		return &programs[552]
-	case "exec":
-		return &programs[553]
-	case "exit":
-		return &programs[554]
-	case "return":
-		return &programs[555]
-	case "expand":
-		return &programs[556]
-	case "unexpand":
-		return &programs[557]
-	case "expect":
-		return &programs[558]
-	case "export":
-		return &programs[559]
-	case "expr":
-		return &programs[560]
-	case "eza":
-		return &programs[561]
-	case "exa":
-		return &programs[562]
-	case "lsd":
-		return &programs[563]
-	case "fail2ban-client":
-		return &programs[564]
-	case "faketime":
-		return &programs[565]
-	case "fc":
-		return &programs[566]
-	case "fd":
-		return &programs[567]
-	case "fdfind":
-		return &programs[568]
-	case "fdisk":
-		return &programs[569]
-	case "gdisk":
-		return &programs[570]
-	case "ffmpeg":
-		return &programs[571]
-	case "ffplay":
-		return &programs[572]
-	case "ffprobe":
-		return &programs[573]
-	case "file":
-		return &programs[574]
-	case "finch":
-		return &programs[575]
-	case "find":
-		return &programs[576]
-	case "finger":
-		return &programs[577]
-	case "firejail":
-		return &programs[578]
-	case "firewall-cmd":
-		return &programs[579]
-	case "fish":
-		return &programs[580]
-	case "flatpak":
-		return &programs[581]
-	case "flock":
-		return &programs[582]
-	case "flux":
-		return &programs[583]
-	case "fly":
-		return &programs[584]
-	case "flyctl":
-		return &programs[585]
-	case "fmt":
-		return &programs[586]
-	case "fnm":
-		return &programs[587]
-	case "n":
-		return &programs[588]
-	case "nodenv":
-		return &programs[589]
-	case "volta":
-		return &programs[590]
-	case "nvm":
-		return &programs[591]
-	case "nvs":
-		return &programs[592]
-	case "fold":
-		return &programs[593]
-	case "free":
-		return &programs[594]
-	case "vmstat":
-		return &programs[595]
-	case "iostat":
-		return &programs[596]
-	case "mpstat":
-		return &programs[597]
-	case "lscpu":
-		return &programs[598]
-	case "lsmem":
-		return &programs[599]
-	case "lspci":
-		return &programs[600]
-	case "lsusb":
-		return &programs[601]
-	case "lsmod":
-		return &programs[602]
-	case "lsns":
-		return &programs[603]
-	case "lsipc":
-		return &programs[604]
-	case "lslocks":
-		return &programs[605]
-	case "dmidecode":
-		return &programs[606]
-	case "hwinfo":
-		return &programs[607]
-	case "numastat":
-		return &programs[608]
-	case "getfacl":
-		return &programs[609]
-	case "lsattr":
-		return &programs[610]
-	case "last":
-		return &programs[611]
-	case "locale":
-		return &programs[612]
-	case "getcap":
-		return &programs[613]
-	case "sw_vers":
-		return &programs[614]
-	case "system_profiler":
-		return &programs[615]
-	case "vm_stat":
-		return &programs[616]
-	case "cal":
-		return &programs[617]
-	case "pstree":
-		return &programs[618]
-	case "pidof":
-		return &programs[619]
-	case "pwdx":
-		return &programs[620]
-	case "pmap":
-		return &programs[621]
-	case "lsfd":
-		return &programs[622]
-	case "findmnt":
-		return &programs[623]
-	case "mountpoint":
-		return &programs[624]
-	case "ftp":
-		return &programs[625]
-	case "fuser":
-		return &programs[626]
-	case "fusermount":
-		return &programs[627]
-	case "fusermount3":
-		return &programs[628]
-	case "sshfs":
-		return &programs[629]
 	case "fsck.ext4":
-		return &programs[630]
+		return &programs[203]
+	case "buf":
+		return &programs[204]
+	case "buildah":
+		return &programs[205]
+	case "builtin":
+		return &programs[206]
+	case "bun":
+		return &programs[207]
+	case "bundle":
+		return &programs[208]
+	case "bundler":
+		return &programs[209]
+	case "bunx":
+		return &programs[210]
+	case "busctl":
+		return &programs[211]
+	case "busybox":
+		return &programs[212]
+	case "toybox":
+		return &programs[213]
+	case "bwrap":
+		return &programs[214]
+	case "bye":
+		return &programs[215]
+	case "bzip2":
+		return &programs[216]
+	case "bunzip2":
+		return &programs[217]
+	case "bzmore":
+		return &programs[218]
+	case "c++filt":
+		return &programs[219]
+	case "addr2line":
+		return &programs[220]
+	case "elfedit":
+		return &programs[221]
+	case "llvm-nm":
+		return &programs[222]
+	case "llvm-objdump":
+		return &programs[223]
+	case "llvm-readelf":
+		return &programs[224]
+	case "dwarfdump":
+		return &programs[225]
+	case "cProfile":
+		return &programs[226]
+	case "profile":
+		return &programs[227]
+	case "pdb":
+		return &programs[228]
+	case "runpy":
+		return &programs[229]
+	case "doctest":
+		return &programs[230]
+	case "viztracer":
+		return &programs[231]
+	case "kernprof":
+		return &programs[232]
+	case "memray":
+		return &programs[233]
+	case "scalene":
+		return &programs[234]
+	case "pyinstrument":
+		return &programs[235]
+	case "py-spy":
+		return &programs[236]
+	case "debugpy":
+		return &programs[237]
+	case "ipdb":
+		return &programs[238]
+	case "caffeinate":
+		return &programs[239]
+	case "caller":
+		return &programs[240]
+	case "capsh":
+		return &programs[241]
+	case "cargo":
+		return &programs[242]
+	case "cat":
+		return &programs[243]
+	case "catchsegv":
+		return &programs[244]
+	case "fakeroot":
+		return &programs[245]
+	case "eatmydata":
+		return &programs[246]
+	case "dbus-run-session":
+		return &programs[247]
+	case "torsocks":
+		return &programs[248]
+	case "torify":
+		return &programs[249]
+	case "unbuffer":
+		return &programs[250]
+	case "noglob":
+		return &programs[251]
+	case "nocorrect":
+		return &programs[252]
+	case "chronic":
+		return &programs[253]
+	case "ifne":
+		return &programs[254]
+	case "tini":
+		return &programs[255]
+	case "dumb-init":
+		return &programs[256]
+	case "with-contenv":
+		return &programs[257]
+	case "cd":
+		return &programs[258]
+	case "cdk":
+		return &programs[259]
+	case "cdktf":
+		return &programs[260]
+	case "ceph":
+		return &programs[261]
+	case "cgexec":
+		return &programs[262]
+	case "chattr":
+		return &programs[263]
+	case "setfacl":
+		return &programs[264]
+	case "chcon":
+		return &programs[265]
+	case "chdir":
+		return &programs[266]
+	case "chgrp":
+		return &programs[267]
+	case "chmod":
+		return &programs[268]
+	case "chown":
+		return &programs[269]
+	case "chpst":
+		return &programs[270]
+	case "chronyc":
+		return &programs[271]
+	case "chroot":
+		return &programs[272]
+	case "chrt":
+		return &programs[273]
+	case "cksum":
+		return &programs[274]
+	case "sum":
+		return &programs[275]
+	case "clear":
+		return &programs[276]
+	case "cmake":
+		return &programs[277]
+	case "cmp":
+		return &programs[278]
+	case "cnpm":
+		return &programs[279]
+	case "tnpm":
+		return &programs[280]
+	case "code":
+		return &programs[281]
+	case "codesign":
+		return &programs[282]
+	case "colordiff":
+		return &programs[283]
+	case "gdiff":
+		return &programs[284]
+	case "colrm":
+		return &programs[285]
+	case "column":
+		return &programs[286]
+	case "comm":
+		return &programs[287]
+	case "command":
+		return &programs[288]
+	case "command-not-found":
+		return &programs[289]
+	case "compgen":
+		return &programs[290]
+	case "complete":
+		return &programs[291]
+	case "compopt":
+		return &programs[292]
+	case "composer":
+		return &programs[293]
+	case "composer.phar":
+		return &programs[294]
+	case "concurrently":
+		return &programs[295]
+	case "conda":
+		return &programs[296]
+	case "mamba":
+		return &programs[297]
+	case "consul":
+		return &programs[298]
+	case "convert":
+		return &programs[299]
+	case "magick":
+		return &programs[300]
+	case "mogrify":
+		return &programs[301]
+	case "composite":
+		return &programs[302]
+	case "montage":
+		return &programs[303]
+	case "compare":
+		return &programs[304]
+	case "gm":
+		return &programs[305]
+	case "vips":
+		return &programs[306]
+	case "cwebp":
+		return &programs[307]
+	case "dwebp":
+		return &programs[308]
+	case "pngquant":
+		return &programs[309]
+	case "optipng":
+		return &programs[310]
+	case "jpegoptim":
+		return &programs[311]
+	case "rsvg-convert":
+		return &programs[312]
+	case "inkscape":
+		return &programs[313]
+	case "gs":
+		return &programs[314]
+	case "pdftk":
+		return &programs[315]
+	case "qpdf":
+		return &programs[316]
+	case "pdfunite":
+		return &programs[317]
+	case "wkhtmltopdf":
+		return &programs[318]
+	case "exiftool":
+		return &programs[319]
+	case "sox":
+		return &programs[320]
+	case "lame":
+		return &programs[321]
+	case "flac":
+		return &programs[322]
+	case "opusenc":
+		return &programs[323]
+	case "potrace":
+		return &programs[324]
+	case "dot":
+		return &programs[325]
+	case "neato":
+		return &programs[326]
+	case "plantuml":
+		return &programs[327]
+	case "mmdc":
+		return &programs[328]
+	case "d2":
+		return &programs[329]
+	case "pdflatex":
+		return &programs[330]
+	case "xelatex":
+		return &programs[331]
+	case "lualatex":
+		return &programs[332]
+	case "latex":
+		return &programs[333]
+	case "tex":
+		return &programs[334]
+	case "bibtex":
+		return &programs[335]
+	case "biber":
+		return &programs[336]
+	case "makeindex":
+		return &programs[337]
+	case "tectonic":
+		return &programs[338]
+	case "typst":
+		return &programs[339]
+	case "asciidoctor":
+		return &programs[340]
+	case "asciidoc":
+		return &programs[341]
+	case "groff":
+		return &programs[342]
+	case "troff":
+		return &programs[343]
+	case "nroff":
+		return &programs[344]
+	case "soffice":
+		return &programs[345]
+	case "libreoffice":
+		return &programs[346]
+	case "unoconv":
+		return &programs[347]
+	case "calibre":
+		return &programs[348]
+	case "ebook-convert":
+		return &programs[349]
+	case "antiword":
+		return &programs[350]
+	case "catdoc":
+		return &programs[351]
+	case "docx2txt":
+		return &programs[352]
+	case "xlsx2csv":
+		return &programs[353]
+	case "csvtool":
+		return &programs[354]
+	case "openscad":
+		return &programs[355]
+	case "blender":
+		return &programs[356]
+	case "stl2gcode":
+		return &programs[357]
+	case "coredumpctl":
+		return &programs[358]
+	case "corepack":
+		return &programs[359]
+	case "corosync-cfgtool":
+		return &programs[360]
+	case "coverage":
+		return &programs[361]
+	case "cp":
+		return &programs[362]
+	case "cpack":
+		return &programs[363]
+	case "cpio":
+		return &programs[364]
+	case "cpp":
+		return &programs[365]
+	case "gfortran":
+		return &programs[366]
+	case "tcc":
+		return &programs[367]
+	case "icx":
+		return &programs[368]
+	case "icpx":
+		return &programs[369]
+	case "nvcc":
+		return &programs[370]
+	case "emcc":
+		return &programs[371]
+	case "em++":
+		return &programs[372]
+	case "musl-gcc":
+		return &programs[373]
+	case "crane":
+		return &programs[374]
+	case "crictl":
+		return &programs[375]
+	case "crontab":
+		return &programs[376]
+	case "cross-env":
+		return &programs[377]
+	case "cross-env-shell":
+		return &programs[378]
+	case "cryptsetup":
+		return &programs[379]
+	case "csh":
+		return &programs[380]
+	case "tcsh":
+		return &programs[381]
+	case "csplit":
+		return &programs[382]
+	case "ctest":
+		return &programs[383]
+	case "curl":
+		return &programs[384]
+	case "cut":
+		return &programs[385]
+	case "cypress":
+		return &programs[386]
+	case "date":
+		return &programs[387]
+	case "dbus-launch":
+		return &programs[388]
+	case "dc3dd":
+		return &programs[389]
+	case "dcfldd":
+		return &programs[390]
+	case "mkdosfs":
+		return &programs[391]
+	case "mkfs.bfs":
+		return &programs[392]
+	case "mkfs.cramfs":
+		return &programs[393]
+	case "mkfs.exfat":
+		return &programs[394]
+	case "mkfs.f2fs":
+		return &programs[395]
+	case "mkfs.jfs":
+		return &programs[396]
+	case "mkfs.minix":
+		return &programs[397]
+	case "mkfs.msdos":
+		return &programs[398]
+	case "mkfs.reiserfs":
+		return &programs[399]
+	case "mkntfs":
+		return &programs[400]
+	case "newfs":
+		return &programs[401]
+	case "dd":
+		return &programs[402]
+	case "declare":
+		return &programs[403]
+	case "typeset":
+		return &programs[404]
+	case "local":
+		return &programs[405]
+	case "readonly":
+		return &programs[406]
+	case "defaults":
+		return &programs[407]
+	case "delta":
+		return &programs[408]
+	case "delv":
+		return &programs[409]
+	case "deno":
+		return &programs[410]
+	case "df":
+		return &programs[411]
+	case "diff":
+		return &programs[412]
+	case "diff3":
+		return &programs[413]
+	case "diffstat":
+		return &programs[414]
+	case "difft":
+		return &programs[415]
+	case "difftastic":
+		return &programs[416]
+	case "diff-so-fancy":
+		return &programs[417]
+	case "icdiff":
+		return &programs[418]
+	case "sd":
+		return &programs[419]
+	case "choose":
+		return &programs[420]
+	case "gron":
+		return &programs[421]
+	case "fx":
+		return &programs[422]
+	case "jo":
+		return &programs[423]
+	case "jc":
+		return &programs[424]
+	case "dasel":
+		return &programs[425]
+	case "xsv":
+		return &programs[426]
+	case "qsv":
+		return &programs[427]
+	case "csvcut":
+		return &programs[428]
+	case "csvgrep":
+		return &programs[429]
+	case "csvlook":
+		return &programs[430]
+	case "in2csv":
+		return &programs[431]
+	case "mlr":
+		return &programs[432]
+	case "htmlq":
+		return &programs[433]
+	case "pup":
+		return &programs[434]
+	case "tomlq":
+		return &programs[435]
+	case "gum":
+		return &programs[436]
+	case "glow":
+		return &programs[437]
+	case "grex":
+		return &programs[438]
+	case "tldr":
+		return &programs[439]
+	case "shellspec":
+		return &programs[440]
+	case "actionlint":
+		return &programs[441]
+	case "act":
+		return &programs[442]
+	case "gitleaks":
+		return &programs[443]
+	case "trufflehog":
+		return &programs[444]
+	case "detect-secrets":
+		return &programs[445]
+	case "ctags":
+		return &programs[446]
+	case "cscope":
+		return &programs[447]
+	case "comby":
+		return &programs[448]
+	case "jscodeshift":
+		return &programs[449]
+	case "claude":
+		return &programs[450]
+	case "codex":
+		return &programs[451]
+	case "gemini":
+		return &programs[452]
+	case "aider":
+		return &programs[453]
+	case "llm":
+		return &programs[454]
+	case "ollama":
+		return &programs[455]
+	case "goose":
+		return &programs[456]
+	case "opencode":
+		return &programs[457]
+	case "copilot":
+		return &programs[458]
+	case "lazygit":
+		return &programs[459]
+	case "gitui":
+		return &programs[460]
+	case "tig":
+		return &programs[461]
+	case "watchman":
+		return &programs[462]
+	case "dig":
+		return &programs[463]
+	case "dir":
+		return &programs[464]
+	case "dircolors":
+		return &programs[465]
+	case "direnv":
+		return &programs[466]
+	case "dirname":
+		return &programs[467]
+	case "dirs":
+		return &programs[468]
+	case "diskutil":
+		return &programs[469]
+	case "disown":
+		return &programs[470]
+	case "dlv":
+		return &programs[471]
+	case "dmesg":
+		return &programs[472]
+	case "dmsetup":
+		return &programs[473]
+	case "dnf":
+		return &programs[474]
+	case "yum":
+		return &programs[475]
+	case "microdnf":
+		return &programs[476]
+	case "doas":
+		return &programs[477]
+	case "docker":
+		return &programs[478]
+	case "podman":
+		return &programs[479]
+	case "nerdctl":
+		return &programs[480]
+	case "docker-compose":
+		return &programs[481]
+	case "podman-compose":
+		return &programs[482]
+	case "doctl":
+		return &programs[483]
+	case "dos2unix":
+		return &programs[484]
+	case "unix2dos":
+		return &programs[485]
+	case "mac2unix":
+		return &programs[486]
+	case "dotenv":
+		return &programs[487]
+	case "dotnet":
+		return &programs[488]
+	case "dpkg":
+		return &programs[489]
+	case "dpkg-deb":
+		return &programs[490]
+	case "dpkg-query":
+		return &programs[491]
+	case "drill":
+		return &programs[492]
+	case "dropdb":
+		return &programs[493]
+	case "dropuser":
+		return &programs[494]
+	case "dscl":
+		return &programs[495]
+	case "dstat":
+		return &programs[496]
+	case "lsscsi":
+		return &programs[497]
+	case "lvdisplay":
+		return &programs[498]
+	case "mdls":
+		return &programs[499]
+	case "modinfo":
+		return &programs[500]
+	case "pvdisplay":
+		return &programs[501]
+	case "repoquery":
+		return &programs[502]
+	case "sar":
+		return &programs[503]
+	case "tload":
+		return &programs[504]
+	case "vgdisplay":
+		return &programs[505]
+	case "du":
+		return &programs[506]
+	case "echo":
+		return &programs[507]
+	case "ed":
+		return &programs[508]
+	case "red":
+		return &programs[509]
+	case "eksctl":
+		return &programs[510]
+	case "emulate":
+		return &programs[511]
+	case "enable":
+		return &programs[512]
+	case "entr":
+		return &programs[513]
+	case "env":
+		return &programs[514]
+	case "envsubst":
+		return &programs[515]
+	case "esbuild":
+		return &programs[516]
+	case "eslint":
+		return &programs[517]
+	case "eslint_d":
+		return &programs[518]
+	case "xo":
+		return &programs[519]
+	case "standard":
+		return &programs[520]
+	case "semistandard":
+		return &programs[521]
+	case "ts-standard":
+		return &programs[522]
+	case "etcdctl":
+		return &programs[523]
+	case "ethtool":
+		return &programs[524]
+	case "eval":
+		return &programs[525]
+	case "exec":
+		return &programs[526]
+	case "exit":
+		return &programs[527]
+	case "return":
+		return &programs[528]
+	case "expand":
+		return &programs[529]
+	case "unexpand":
+		return &programs[530]
+	case "expect":
+		return &programs[531]
+	case "export":
+		return &programs[532]
+	case "expr":
+		return &programs[533]
+	case "eza":
+		return &programs[534]
+	case "exa":
+		return &programs[535]
+	case "lsd":
+		return &programs[536]
+	case "fail2ban-client":
+		return &programs[537]
+	case "faketime":
+		return &programs[538]
+	case "fc":
+		return &programs[539]
+	case "fd":
+		return &programs[540]
+	case "fdfind":
+		return &programs[541]
+	case "fdisk":
+		return &programs[542]
+	case "gdisk":
+		return &programs[543]
+	case "ffmpeg":
+		return &programs[544]
+	case "ffplay":
+		return &programs[545]
+	case "ffprobe":
+		return &programs[546]
+	case "file":
+		return &programs[547]
+	case "finch":
+		return &programs[548]
+	case "find":
+		return &programs[549]
+	case "finger":
+		return &programs[550]
+	case "firejail":
+		return &programs[551]
+	case "firewall-cmd":
+		return &programs[552]
+	case "fish":
+		return &programs[553]
+	case "flatpak":
+		return &programs[554]
+	case "flock":
+		return &programs[555]
+	case "flux":
+		return &programs[556]
+	case "fly":
+		return &programs[557]
+	case "flyctl":
+		return &programs[558]
+	case "fmt":
+		return &programs[559]
+	case "fnm":
+		return &programs[560]
+	case "n":
+		return &programs[561]
+	case "nodenv":
+		return &programs[562]
+	case "volta":
+		return &programs[563]
+	case "nvm":
+		return &programs[564]
+	case "nvs":
+		return &programs[565]
+	case "fold":
+		return &programs[566]
+	case "free":
+		return &programs[567]
+	case "vmstat":
+		return &programs[568]
+	case "iostat":
+		return &programs[569]
+	case "mpstat":
+		return &programs[570]
+	case "lscpu":
+		return &programs[571]
+	case "lsmem":
+		return &programs[572]
+	case "lspci":
+		return &programs[573]
+	case "lsusb":
+		return &programs[574]
+	case "lsmod":
+		return &programs[575]
+	case "lsns":
+		return &programs[576]
+	case "lsipc":
+		return &programs[577]
+	case "lslocks":
+		return &programs[578]
+	case "dmidecode":
+		return &programs[579]
+	case "hwinfo":
+		return &programs[580]
+	case "numastat":
+		return &programs[581]
+	case "getfacl":
+		return &programs[582]
+	case "lsattr":
+		return &programs[583]
+	case "last":
+		return &programs[584]
+	case "locale":
+		return &programs[585]
+	case "getcap":
+		return &programs[586]
+	case "sw_vers":
+		return &programs[587]
+	case "system_profiler":
+		return &programs[588]
+	case "vm_stat":
+		return &programs[589]
+	case "cal":
+		return &programs[590]
+	case "pstree":
+		return &programs[591]
+	case "pidof":
+		return &programs[592]
+	case "pwdx":
+		return &programs[593]
+	case "pmap":
+		return &programs[594]
+	case "lsfd":
+		return &programs[595]
+	case "findmnt":
+		return &programs[596]
+	case "mountpoint":
+		return &programs[597]
+	case "ftp":
+		return &programs[598]
+	case "fuser":
+		return &programs[599]
+	case "fusermount":
+		return &programs[600]
+	case "fusermount3":
+		return &programs[601]
+	case "sshfs":
+		return &programs[602]
 	case "xfs_growfs":
-		return &programs[631]
+		return &programs[603]
 	case "xfs_repair":
-		return &programs[632]
+		return &programs[604]
 	case "fstrim":
-		return &programs[633]
+		return &programs[605]
 	case "partprobe":
-		return &programs[634]
+		return &programs[606]
 	case "partx":
-		return &programs[635]
+		return &programs[607]
 	case "kpartx":
-		return &programs[636]
+		return &programs[608]
 	case "dumpe2fs":
-		return &programs[637]
+		return &programs[609]
 	case "debugfs":
-		return &programs[638]
+		return &programs[610]
 	case "e2label":
-		return &programs[639]
+		return &programs[611]
 	case "quota":
-		return &programs[640]
+		return &programs[612]
 	case "setquota":
-		return &programs[641]
+		return &programs[613]
 	case "setfattr":
-		return &programs[642]
+		return &programs[614]
 	case "chvt":
-		return &programs[643]
+		return &programs[615]
 	case "depmod":
-		return &programs[644]
+		return &programs[616]
 	case "efibootmgr":
-		return &programs[645]
+		return &programs[617]
 	case "grub-install":
-		return &programs[646]
+		return &programs[618]
 	case "update-grub":
-		return &programs[647]
+		return &programs[619]
 	case "update-initramfs":
-		return &programs[648]
+		return &programs[620]
 	case "dracut":
-		return &programs[649]
+		return &programs[621]
 	case "hwclock":
-		return &programs[650]
+		return &programs[622]
 	case "ip6tables":
-		return &programs[651]
+		return &programs[623]
 	case "iptables-restore":
-		return &programs[652]
+		return &programs[624]
 	case "tc":
-		return &programs[653]
+		return &programs[625]
 	case "brctl":
-		return &programs[654]
+		return &programs[626]
 	case "ifup":
-		return &programs[655]
+		return &programs[627]
 	case "ifdown":
-		return &programs[656]
+		return &programs[628]
 	case "wpa_cli":
-		return &programs[657]
+		return &programs[629]
 	case "rfkill":
-		return &programs[658]
+		return &programs[630]
 	case "dhclient":
-		return &programs[659]
+		return &programs[631]
 	case "bluetoothctl":
-		return &programs[660]
-	case "addgroup":
-		return &programs[661]
-	case "delgroup":
-		return &programs[662]
+		return &programs[632]
 	case "chage":
-		return &programs[663]
+		return &programs[633]
 	case "chfn":
-		return &programs[664]
+		return &programs[634]
 	case "vipw":
-		return &programs[665]
+		return &programs[635]
 	case "pwck":
-		return &programs[666]
+		return &programs[636]
 	case "setenforce":
-		return &programs[667]
+		return &programs[637]
 	case "semanage":
-		return &programs[668]
+		return &programs[638]
 	case "restorecon":
-		return &programs[669]
+		return &programs[639]
 	case "aa-enforce":
-		return &programs[670]
+		return &programs[640]
 	case "auditctl":
-		return &programs[671]
+		return &programs[641]
 	case "wall":
-		return &programs[672]
+		return &programs[642]
 	case "write":
-		return &programs[673]
+		return &programs[643]
 	case "mesg":
-		return &programs[674]
+		return &programs[644]
 	case "atrm":
-		return &programs[675]
+		return &programs[645]
 	case "atq":
-		return &programs[676]
+		return &programs[646]
 	case "locale-gen":
-		return &programs[677]
+		return &programs[647]
 	case "dpkg-reconfigure":
-		return &programs[678]
+		return &programs[648]
 	case "alternatives":
-		return &programs[679]
+		return &programs[649]
 	case "systemsetup":
-		return &programs[680]
+		return &programs[650]
 	case "pmset":
-		return &programs[681]
+		return &programs[651]
 	case "csrutil":
-		return &programs[682]
+		return &programs[652]
 	case "softwareupdate":
-		return &programs[683]
+		return &programs[653]
 	case "chkconfig":
-		return &programs[684]
+		return &programs[654]
 	case "rc-service":
-		return &programs[685]
+		return &programs[655]
 	case "rc-update":
-		return &programs[686]
+		return &programs[656]
 	case "invoke-rc.d":
-		return &programs[687]
+		return &programs[657]
 	case "update-rc.d":
-		return &programs[688]
+		return &programs[658]
 	case "sv":
-		return &programs[689]
+		return &programs[659]
 	case "runit":
-		return &programs[690]
+		return &programs[660]
 	case "s6-svc":
-		return &programs[691]
+		return &programs[661]
 	case "monit":
-		return &programs[692]
+		return &programs[662]
 	case "certbot":
-		return &programs[693]
+		return &programs[663]
 	case "acme.sh":
-		return &programs[694]
+		return &programs[664]
 	case "wg":
-		return &programs[695]
+		return &programs[665]
 	case "wg-quick":
-		return &programs[696]
+		return &programs[666]
 	case "openvpn":
-		return &programs[697]
+		return &programs[667]
 	case "ipsec":
-		return &programs[698]
+		return &programs[668]
 	case "tailscale":
-		return &programs[699]
+		return &programs[669]
 	case "zerotier-cli":
-		return &programs[700]
+		return &programs[670]
 	case "cloudflared":
-		return &programs[701]
+		return &programs[671]
 	case "dd_rescue":
-		return &programs[702]
+		return &programs[672]
 	case "testdisk":
-		return &programs[703]
+		return &programs[673]
 	case "wodim":
-		return &programs[704]
+		return &programs[674]
 	case "growisofs":
-		return &programs[705]
+		return &programs[675]
 	case "mkisofs":
-		return &programs[706]
+		return &programs[676]
 	case "xorriso":
-		return &programs[707]
+		return &programs[677]
 	case "genisoimage":
-		return &programs[708]
+		return &programs[678]
 	case "sgpio":
-		return &programs[709]
+		return &programs[679]
 	case "ipmitool":
-		return &programs[710]
+		return &programs[680]
 	case "racadm":
-		return &programs[711]
+		return &programs[681]
 	case "virt-install":
-		return &programs[712]
+		return &programs[682]
 	case "qemu-img":
-		return &programs[713]
+		return &programs[683]
 	case "qemu-system-x86_64":
-		return &programs[714]
+		return &programs[684]
 	case "VBoxManage":
-		return &programs[715]
+		return &programs[685]
 	case "vmrun":
-		return &programs[716]
+		return &programs[686]
 	case "xl":
-		return &programs[717]
+		return &programs[687]
 	case "osqueryi":
-		return &programs[718]
+		return &programs[688]
 	case "fstab-decode":
-		return &programs[719]
+		return &programs[689]
 	case "ntpdate":
-		return &programs[720]
+		return &programs[690]
 	case "rdate":
-		return &programs[721]
+		return &programs[691]
 	case "rtcwake":
-		return &programs[722]
+		return &programs[692]
 	case "nologin":
-		return &programs[723]
+		return &programs[693]
 	case "sulogin":
-		return &programs[724]
+		return &programs[694]
 	case "agetty":
-		return &programs[725]
+		return &programs[695]
 	case "login":
-		return &programs[726]
+		return &programs[696]
 	case "fzf":
-		return &programs[727]
+		return &programs[697]
 	case "gcc":
-		return &programs[728]
+		return &programs[698]
+	case "cc":
+		return &programs[699]
+	case "g++":
+		return &programs[700]
+	case "c++":
+		return &programs[701]
+	case "clang":
+		return &programs[702]
+	case "clang++":
+		return &programs[703]
+	case "gcc-10":
+		return &programs[704]
+	case "gcc-11":
+		return &programs[705]
+	case "gcc-12":
+		return &programs[706]
+	case "gcc-13":
+		return &programs[707]
+	case "gcc-14":
+		return &programs[708]
+	case "g++-10":
+		return &programs[709]
+	case "g++-11":
+		return &programs[710]
+	case "g++-12":
+		return &programs[711]
+	case "g++-13":
+		return &programs[712]
+	case "g++-14":
+		return &programs[713]
+	case "clang-14":
+		return &programs[714]
+	case "clang-15":
+		return &programs[715]
+	case "clang-16":
+		return &programs[716]
+	case "clang-17":
+		return &programs[717]
+	case "clang-18":
+		return &programs[718]
+	case "clang-19":
+		return &programs[719]
+	case "clang++-14":
+		return &programs[720]
+	case "clang++-15":
+		return &programs[721]
+	case "clang++-16":
+		return &programs[722]
+	case "clang++-17":
+		return &programs[723]
+	case "clang++-18":
+		return &programs[724]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[725]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[726]
 	case "gcloud":
-		return &programs[729]
+		return &programs[727]
 	case "gdb":
-		return &programs[730]
+		return &programs[728]
 	case "gem":
-		return &programs[731]
+		return &programs[729]
 	case "getconf":
-		return &programs[732]
+		return &programs[730]
 	case "getopts":
-		return &programs[733]
+		return &programs[731]
 	case "gfind":
-		return &programs[734]
+		return &programs[732]
 	case "gh":
-		return &programs[735]
+		return &programs[733]
 	case "ghc":
-		return &programs[736]
+		return &programs[734]
 	case "ghci":
-		return &programs[737]
+		return &programs[735]
 	case "runghc":
-		return &programs[738]
+		return &programs[736]
 	case "runhaskell":
-		return &programs[739]
+		return &programs[737]
 	case "ginstall":
-		return &programs[740]
+		return &programs[738]
 	case "git":
-		return &programs[741]
+		return &programs[739]
 	case "glab":
-		return &programs[742]
+		return &programs[740]
 	case "gls":
-		return &programs[743]
-	case "gmake":
-		return &programs[744]
-	case "remake":
-		return &programs[745]
-	case "bmake":
-		return &programs[746]
-	case "pmake":
-		return &programs[747]
+		return &programs[741]
 	case "gnuplot":
-		return &programs[748]
+		return &programs[742]
 	case "go":
-		return &programs[749]
+		return &programs[743]
 	case "go1.21":
-		return &programs[750]
+		return &programs[744]
 	case "go1.22":
-		return &programs[751]
+		return &programs[745]
 	case "go1.23":
-		return &programs[752]
+		return &programs[746]
 	case "go1.24":
-		return &programs[753]
+		return &programs[747]
 	case "go1.25":
-		return &programs[754]
+		return &programs[748]
 	case "go1.26":
-		return &programs[755]
+		return &programs[749]
 	case "gotip":
-		return &programs[756]
+		return &programs[750]
 	case "god":
-		return &programs[757]
+		return &programs[751]
 	case "gofmt":
-		return &programs[758]
+		return &programs[752]
 	case "goimports":
-		return &programs[759]
+		return &programs[753]
 	case "gofumpt":
-		return &programs[760]
+		return &programs[754]
 	case "gci":
-		return &programs[761]
+		return &programs[755]
 	case "golines":
-		return &programs[762]
+		return &programs[756]
 	case "gojq":
-		return &programs[763]
+		return &programs[757]
 	case "jaq":
-		return &programs[764]
+		return &programs[758]
 	case "golangci-lint":
-		return &programs[765]
+		return &programs[759]
 	case "gosu":
-		return &programs[766]
+		return &programs[760]
 	case "su-exec":
-		return &programs[767]
+		return &programs[761]
 	case "setuidgid":
-		return &programs[768]
+		return &programs[762]
 	case "gpg":
-		return &programs[769]
+		return &programs[763]
 	case "gpg-agent":
-		return &programs[770]
+		return &programs[764]
 	case "gpg2":
-		return &programs[771]
+		return &programs[765]
 	case "gpgv":
-		return &programs[772]
+		return &programs[766]
 	case "age":
-		return &programs[773]
+		return &programs[767]
 	case "age-keygen":
-		return &programs[774]
+		return &programs[768]
 	case "sops":
-		return &programs[775]
+		return &programs[769]
 	case "pass":
-		return &programs[776]
+		return &programs[770]
 	case "gopass":
-		return &programs[777]
+		return &programs[771]
 	case "minisign":
-		return &programs[778]
+		return &programs[772]
 	case "signify":
-		return &programs[779]
+		return &programs[773]
 	case "keybase":
-		return &programs[780]
+		return &programs[774]
 	case "bw":
-		return &programs[781]
+		return &programs[775]
 	case "lpass":
-		return &programs[782]
+		return &programs[776]
 	case "infisical":
-		return &programs[783]
+		return &programs[777]
 	case "chamber":
-		return &programs[784]
+		return &programs[778]
 	case "aws-vault":
-		return &programs[785]
+		return &programs[779]
 	case "teller":
-		return &programs[786]
+		return &programs[780]
 	case "gradle":
-		return &programs[787]
+		return &programs[781]
 	case "gradlew":
-		return &programs[788]
+		return &programs[782]
 	case "grealpath":
-		return &programs[789]
+		return &programs[783]
 	case "grep":
-		return &programs[790]
+		return &programs[784]
 	case "egrep":
-		return &programs[791]
+		return &programs[785]
 	case "fgrep":
-		return &programs[792]
+		return &programs[786]
 	case "zgrep":
-		return &programs[793]
+		return &programs[787]
 	case "zegrep":
-		return &programs[794]
+		return &programs[788]
 	case "zfgrep":
-		return &programs[795]
+		return &programs[789]
 	case "bzgrep":
-		return &programs[796]
+		return &programs[790]
 	case "xzgrep":
-		return &programs[797]
-	case "grm":
-		return &programs[798]
+		return &programs[791]
 	case "groovy":
-		return &programs[799]
+		return &programs[792]
 	case "scala":
-		return &programs[800]
+		return &programs[793]
 	case "kotlin":
-		return &programs[801]
+		return &programs[794]
 	case "kscript":
-		return &programs[802]
+		return &programs[795]
 	case "jshell":
-		return &programs[803]
+		return &programs[796]
 	case "julia":
-		return &programs[804]
+		return &programs[797]
 	case "elixir":
-		return &programs[805]
+		return &programs[798]
 	case "iex":
-		return &programs[806]
+		return &programs[799]
 	case "erl":
-		return &programs[807]
+		return &programs[800]
 	case "escript":
-		return &programs[808]
+		return &programs[801]
 	case "clojure":
-		return &programs[809]
+		return &programs[802]
 	case "clj":
-		return &programs[810]
+		return &programs[803]
 	case "bb":
-		return &programs[811]
+		return &programs[804]
 	case "racket":
-		return &programs[812]
+		return &programs[805]
 	case "guile":
-		return &programs[813]
+		return &programs[806]
 	case "sbcl":
-		return &programs[814]
+		return &programs[807]
 	case "emacs":
-		return &programs[815]
+		return &programs[808]
 	case "emacsclient":
-		return &programs[816]
+		return &programs[809]
 	case "swipl":
-		return &programs[817]
+		return &programs[810]
 	case "octave":
-		return &programs[818]
+		return &programs[811]
 	case "matlab":
-		return &programs[819]
+		return &programs[812]
 	case "janet":
-		return &programs[820]
+		return &programs[813]
 	case "gjs":
-		return &programs[821]
+		return &programs[814]
 	case "qjs":
-		return &programs[822]
+		return &programs[815]
 	case "d8":
-		return &programs[823]
+		return &programs[816]
 	case "bun.exe":
-		return &programs[824]
+		return &programs[817]
 	case "ts-node":
-		return &programs[825]
+		return &programs[818]
 	case "tsx":
-		return &programs[826]
+		return &programs[819]
 	case "esno":
-		return &programs[827]
+		return &programs[820]
 	case "babel-node":
-		return &programs[828]
+		return &programs[821]
 	case "vite-node":
-		return &programs[829]
+		return &programs[822]
 	case "coffee":
-		return &programs[830]
+		return &programs[823]
 	case "gsed":
-		return &programs[831]
+		return &programs[824]
 	case "gsort":
-		return &programs[832]
+		return &programs[825]
 	case "gsplit":
-		return &programs[833]
+		return &programs[826]
 	case "gsutil":
-		return &programs[834]
+		return &programs[827]
 	case "gtar":
-		return &programs[835]
+		return &programs[828]
 	case "bsdtar":
-		return &programs[836]
+		return &programs[829]
 	case "gtime":
-		return &programs[837]
+		return &programs[830]
 	case "gtimeout":
-		return &programs[838]
+		return &programs[831]
 	case "gunicorn":
-		return &programs[839]
+		return &programs[832]
 	case "uvicorn":
-		return &programs[840]
+		return &programs[833]
 	case "hypercorn":
-		return &programs[841]
+		return &programs[834]
 	case "daphne":
-		return &programs[842]
+		return &programs[835]
 	case "waitress-serve":
-		return &programs[843]
+		return &programs[836]
 	case "uwsgi":
-		return &programs[844]
+		return &programs[837]
 	case "flask":
-		return &programs[845]
+		return &programs[838]
 	case "fastapi":
-		return &programs[846]
+		return &programs[839]
 	case "granian":
-		return &programs[847]
+		return &programs[840]
 	case "celery":
-		return &programs[848]
+		return &programs[841]
 	case "django-admin":
-		return &programs[849]
+		return &programs[842]
 	case "alembic":
-		return &programs[850]
+		return &programs[843]
 	case "airflow":
-		return &programs[851]
+		return &programs[844]
 	case "dagster":
-		return &programs[852]
+		return &programs[845]
 	case "prefect":
-		return &programs[853]
+		return &programs[846]
 	case "dbt":
-		return &programs[854]
+		return &programs[847]
 	case "scrapy":
-		return &programs[855]
+		return &programs[848]
 	case "locust":
-		return &programs[856]
+		return &programs[849]
 	case "rq":
-		return &programs[857]
+		return &programs[850]
 	case "dramatiq":
-		return &programs[858]
+		return &programs[851]
 	case "huey":
-		return &programs[859]
+		return &programs[852]
 	case "supervisord":
-		return &programs[860]
+		return &programs[853]
 	case "supervisorctl":
-		return &programs[861]
+		return &programs[854]
 	case "ansible-galaxy":
-		return &programs[862]
+		return &programs[855]
 	case "ansible-vault":
-		return &programs[863]
+		return &programs[856]
 	case "ansible-inventory":
-		return &programs[864]
+		return &programs[857]
 	case "ansible-doc":
-		return &programs[865]
+		return &programs[858]
 	case "salt":
-		return &programs[866]
+		return &programs[859]
 	case "salt-call":
-		return &programs[867]
+		return &programs[860]
 	case "puppet":
-		return &programs[868]
+		return &programs[861]
 	case "chef-client":
-		return &programs[869]
+		return &programs[862]
 	case "knife":
-		return &programs[870]
+		return &programs[863]
 	case "guniq":
-		return &programs[871]
+		return &programs[864]
 	case "gwc":
-		return &programs[872]
+		return &programs[865]
 	case "gzip":
-		return &programs[873]
+		return &programs[866]
 	case "gunzip":
-		return &programs[874]
+		return &programs[867]
 	case "hash":
-		return &programs[875]
+		return &programs[868]
 	case "hcloud":
-		return &programs[876]
+		return &programs[869]
 	case "hd":
-		return &programs[877]
+		return &programs[870]
 	case "hdiutil":
-		return &programs[878]
+		return &programs[871]
 	case "head":
-		return &programs[879]
+		return &programs[872]
 	case "helm":
-		return &programs[880]
+		return &programs[873]
 	case "help":
-		return &programs[881]
+		return &programs[874]
 	case "heroku":
-		return &programs[882]
+		return &programs[875]
 	case "hexdump":
-		return &programs[883]
+		return &programs[876]
 	case "hg":
-		return &programs[884]
+		return &programs[877]
 	case "history":
-		return &programs[885]
+		return &programs[878]
 	case "host":
-		return &programs[886]
+		return &programs[879]
 	case "nslookup":
-		return &programs[887]
+		return &programs[880]
 	case "getent":
-		return &programs[888]
+		return &programs[881]
 	case "hostid":
-		return &programs[889]
+		return &programs[882]
 	case "hostname":
-		return &programs[890]
+		return &programs[883]
 	case "http":
-		return &programs[891]
+		return &programs[884]
 	case "https":
-		return &programs[892]
+		return &programs[885]
 	case "xh":
-		return &programs[893]
+		return &programs[886]
 	case "xhs":
-		return &programs[894]
+		return &programs[887]
 	case "httpie":
-		return &programs[895]
+		return &programs[888]
 	case "http-server":
-		return &programs[896]
+		return &programs[889]
 	case "serve":
-		return &programs[897]
+		return &programs[890]
 	case "http.server":
-		return &programs[898]
+		return &programs[891]
 	case "hyperfine":
-		return &programs[899]
+		return &programs[892]
 	case "iconv":
-		return &programs[900]
+		return &programs[893]
 	case "id":
-		return &programs[901]
+		return &programs[894]
 	case "identify":
-		return &programs[902]
+		return &programs[895]
 	case "pdffonts":
-		return &programs[903]
+		return &programs[896]
 	case "mediainfo":
-		return &programs[904]
+		return &programs[897]
 	case "mutool":
-		return &programs[905]
+		return &programs[898]
 	case "tiffinfo":
-		return &programs[906]
+		return &programs[899]
 	case "pnginfo":
-		return &programs[907]
+		return &programs[900]
 	case "jpeginfo":
-		return &programs[908]
+		return &programs[901]
 	case "xlsinfo":
-		return &programs[909]
+		return &programs[902]
 	case "fc-list":
-		return &programs[910]
+		return &programs[903]
 	case "fc-match":
-		return &programs[911]
+		return &programs[904]
 	case "ifconfig":
-		return &programs[912]
+		return &programs[905]
 	case "info":
-		return &programs[913]
+		return &programs[906]
 	case "inotifywait":
-		return &programs[914]
+		return &programs[907]
 	case "inotifywatch":
-		return &programs[915]
+		return &programs[908]
 	case "fsnotifywait":
-		return &programs[916]
+		return &programs[909]
 	case "fswatch":
-		return &programs[917]
+		return &programs[910]
 	case "install":
-		return &programs[918]
+		return &programs[911]
 	case "integer":
-		return &programs[919]
+		return &programs[912]
 	case "float":
-		return &programs[920]
+		return &programs[913]
 	case "ionice":
-		return &programs[921]
+		return &programs[914]
 	case "ip":
-		return &programs[922]
+		return &programs[915]
 	case "iptables":
-		return &programs[923]
+		return &programs[916]
 	case "ipython":
-		return &programs[924]
+		return &programs[917]
 	case "ipython3":
-		return &programs[925]
+		return &programs[918]
 	case "jupyter":
-		return &programs[926]
+		return &programs[919]
 	case "jupyter-lab":
-		return &programs[927]
+		return &programs[920]
 	case "jupyter-notebook":
-		return &programs[928]
+		return &programs[921]
 	case "jupyter-nbconvert":
-		return &programs[929]
+		return &programs[922]
 	case "papermill":
-		return &programs[930]
+		return &programs[923]
 	case "streamlit":
-		return &programs[931]
+		return &programs[924]
 	case "gradio":
-		return &programs[932]
+		return &programs[925]
 	case "chainlit":
-		return &programs[933]
+		return &programs[926]
 	case "mlflow":
-		return &programs[934]
+		return &programs[927]
 	case "tensorboard":
-		return &programs[935]
+		return &programs[928]
 	case "isort":
-		return &programs[936]
+		return &programs[929]
 	case "istioctl":
-		return &programs[937]
+		return &programs[930]
 	case "iwconfig":
-		return &programs[938]
+		return &programs[931]
 	case "java":
-		return &programs[939]
+		return &programs[932]
 	case "javac":
-		return &programs[940]
+		return &programs[933]
 	case "jest":
-		return &programs[941]
+		return &programs[934]
 	case "jj":
-		return &programs[942]
+		return &programs[935]
 	case "jobs":
-		return &programs[943]
+		return &programs[936]
 	case "join":
-		return &programs[944]
+		return &programs[937]
 	case "journalctl":
-		return &programs[945]
+		return &programs[938]
 	case "jq":
-		return &programs[946]
-	case "json.tool":
-		return &programs[947]
-	case "just":
-		return &programs[948]
-	case "k":
-		return &programs[949]
-	case "kubecolor":
-		return &programs[950]
-	case "k3d":
-		return &programs[951]
-	case "k3s":
-		return &programs[952]
-	case "microk8s":
-		return &programs[953]
-	case "colima":
-		return &programs[954]
-	case "rancher-desktop":
-		return &programs[955]
-	case "lima":
-		return &programs[956]
-	case "limactl":
-		return &programs[957]
-	case "k9s":
-		return &programs[958]
-	case "kubetail":
-		return &programs[959]
-	case "linkerd":
-		return &programs[960]
-	case "cilium":
-		return &programs[961]
-	case "kops":
-		return &programs[962]
-	case "tkn":
-		return &programs[963]
-	case "kn":
-		return &programs[964]
-	case "crossplane":
-		return &programs[965]
-	case "werf":
-		return &programs[966]
-	case "devspace":
-		return &programs[967]
-	case "okteto":
-		return &programs[968]
-	case "kubeseal":
-		return &programs[969]
-	case "kubeconform":
-		return &programs[970]
-	case "kubeval":
-		return &programs[971]
-	case "conftest":
-		return &programs[972]
-	case "opa":
-		return &programs[973]
-	case "grype":
-		return &programs[974]
-	case "syft":
-		return &programs[975]
-	case "cosign":
-		return &programs[976]
-	case "dive":
-		return &programs[977]
-	case "ctr":
-		return &programs[978]
-	case "buildctl":
-		return &programs[979]
-	case "umoci":
-		return &programs[980]
-	case "oras":
-		return &programs[981]
-	case "dockle":
-		return &programs[982]
-	case "docker-machine":
-		return &programs[983]
-	case "kexec":
-		return &programs[984]
-	case "reboot":
-		return &programs[985]
-	case "halt":
-		return &programs[986]
-	case "poweroff":
-		return &programs[987]
-	case "init":
-		return &programs[988]
-	case "telinit":
-		return &programs[989]
-	case "kill":
-		return &programs[990]
-	case "killall":
-		return &programs[991]
-	case "killall5":
-		return &programs[992]
-	case "kind":
-		return &programs[993]
-	case "kubeadm":
-		return &programs[994]
-	case "kubectl":
-		return &programs[995]
-	case "oc":
-		return &programs[996]
-	case "kubectx":
-		return &programs[997]
-	case "kubens":
-		return &programs[998]
-	case "kustomize":
-		return &programs[999]
-	case "lastlog":
-		return &programs[1000]
-	case "latexmk":
-		return &programs[1001]
-	case "launchctl":
-		return &programs[1002]
-	case "ld":
-		return &programs[1003]
-	case "ld.lld":
-		return &programs[1004]
-	case "lld":
-		return &programs[1005]
-	case "ld.gold":
-		return &programs[1006]
-	case "mold":
-		return &programs[1007]
-	case "as":
-		return &programs[1008]
-	case "nasm":
-		return &programs[1009]
-	case "yasm":
-		return &programs[1010]
-	case "objcopy":
-		return &programs[1011]
-	case "strip":
-		return &programs[1012]
-	case "ranlib":
-		return &programs[1013]
-	case "dlltool":
-		return &programs[1014]
-	case "windres":
-		return &programs[1015]
-	case "llvm-objcopy":
-		return &programs[1016]
-	case "llvm-strip":
-		return &programs[1017]
-	case "ld-linux-x86-64.so.2":
-		return &programs[1018]
-	case "ld-linux.so.2":
-		return &programs[1019]
-	case "ld-linux-aarch64.so.1":
-		return &programs[1020]
-	case "ld-linux-armhf.so.3":
-		return &programs[1021]
-	case "ld-musl-x86_64.so.1":
-		return &programs[1022]
-	case "ld.so":
-		return &programs[1023]
-	case "ldapadd":
-		return &programs[1024]
-	case "ldapmodify":
-		return &programs[1025]
-	case "ldapdelete":
-		return &programs[1026]
-	case "ldapsearch":
-		return &programs[1027]
-	case "ldconfig":
-		return &programs[1028]
-	case "ldd":
-		return &programs[1029]
-	case "lerna":
-		return &programs[1030]
-	case "nx":
-		return &programs[1031]
-	case "less":
-		return &programs[1032]
-	case "lessecho":
-		return &programs[1033]
-	case "let":
-		return &programs[1034]
-	case "lftp":
-		return &programs[1035]
-	case "tnftp":
-		return &programs[1036]
-	case "ncftp":
-		return &programs[1037]
-	case "link":
-		return &programs[1038]
-	case "linode-cli":
-		return &programs[1039]
-	case "oci":
-		return &programs[1040]
-	case "ibmcloud":
-		return &programs[1041]
-	case "scw":
-		return &programs[1042]
-	case "vultr-cli":
-		return &programs[1043]
-	case "render":
-		return &programs[1044]
-	case "dokku":
-		return &programs[1045]
-	case "cf":
-		return &programs[1046]
-	case "eb":
-		return &programs[1047]
-	case "sam":
-		return &programs[1048]
-	case "copilot-aws":
-		return &programs[1049]
-	case "cfn":
-		return &programs[1050]
-	case "aliyun":
-		return &programs[1051]
-	case "tccli":
-		return &programs[1052]
-	case "yc":
-		return &programs[1053]
-	case "stripe":
-		return &programs[1054]
-	case "twilio":
-		return &programs[1055]
-	case "sentry-cli":
-		return &programs[1056]
-	case "datadog-ci":
-		return &programs[1057]
-	case "newrelic":
-		return &programs[1058]
-	case "snyk":
-		return &programs[1059]
-	case "sonar-scanner":
-		return &programs[1060]
-	case "circleci":
-		return &programs[1061]
-	case "travis":
-		return &programs[1062]
-	case "hub":
-		return &programs[1063]
-	case "tea":
-		return &programs[1064]
-	case "bb-cli":
-		return &programs[1065]
-	case "jira":
-		return &programs[1066]
-	case "linear":
-		return &programs[1067]
-	case "slack":
-		return &programs[1068]
-	case "sfdx":
-		return &programs[1069]
-	case "sf":
-		return &programs[1070]
-	case "shopify":
-		return &programs[1071]
-	case "contentful":
-		return &programs[1072]
-	case "sanity":
-		return &programs[1073]
-	case "auth0":
-		return &programs[1074]
-	case "okta":
-		return &programs[1075]
-	case "launchdarkly":
-		return &programs[1076]
-	case "ngrok-cli":
-		return &programs[1077]
-	case "gitlab-runner":
-		return &programs[1078]
-	case "jenkins-cli":
-		return &programs[1079]
-	case "drone":
-		return &programs[1080]
-	case "buildkite-agent":
-		return &programs[1081]
-	case "argo":
-		return &programs[1082]
-	case "entire":
-		return &programs[1083]
-	case "linux32":
-		return &programs[1084]
-	case "linux64":
-		return &programs[1085]
-	case "i386":
-		return &programs[1086]
-	case "x86_64":
-		return &programs[1087]
-	case "uname26":
-		return &programs[1088]
-	case "lipo":
-		return &programs[1089]
-	case "lldb":
-		return &programs[1090]
-	case "rr":
-		return &programs[1091]
-	case "cgdb":
-		return &programs[1092]
-	case "pwndbg":
-		return &programs[1093]
-	case "gdb-multiarch":
-		return &programs[1094]
-	case "lldb-15":
-		return &programs[1095]
-	case "ln":
-		return &programs[1096]
-	case "locate":
-		return &programs[1097]
-	case "loginctl":
-		return &programs[1098]
-	case "logout":
-		return &programs[1099]
-	case "logrotate":
-		return &programs[1100]
-	case "look":
-		return &programs[1101]
-	case "losetup":
-		return &programs[1102]
-	case "ls":
-		return &programs[1103]
-	case "lsblk":
-		return &programs[1104]
-	case "lshw":
-		return &programs[1105]
-	case "lsof":
-		return &programs[1106]
-	case "ltrace":
-		return &programs[1107]
-	case "lua":
-		return &programs[1108]
-	case "lua5.1":
-		return &programs[1109]
-	case "lua5.2":
-		return &programs[1110]
-	case "lua5.3":
-		return &programs[1111]
-	case "lua5.4":
-		return &programs[1112]
-	case "luajit":
-		return &programs[1113]
-	case "texlua":
-		return &programs[1114]
-	case "lvs":
-		return &programs[1115]
-	case "vgs":
-		return &programs[1116]
-	case "pvs":
-		return &programs[1117]
-	case "lxc":
-		return &programs[1118]
-	case "incus":
-		return &programs[1119]
-	case "lz4":
-		return &programs[1120]
-	case "unlz4":
-		return &programs[1121]
-	case "machinectl":
-		return &programs[1122]
-	case "make":
-		return &programs[1123]
-	case "man":
-		return &programs[1124]
-	case "mapfile":
-		return &programs[1125]
-	case "readarray":
-		return &programs[1126]
-	case "mariadb-dump":
-		return &programs[1127]
-	case "mariadb-admin":
-		return &programs[1128]
-	case "mysqlcheck":
-		return &programs[1129]
-	case "mariadb-check":
-		return &programs[1130]
-	case "mariadb-show":
-		return &programs[1131]
-	case "mysqlpump":
-		return &programs[1132]
-	case "mysqlslap":
-		return &programs[1133]
-	case "mysqlbinlog":
-		return &programs[1134]
-	case "mysqld":
-		return &programs[1135]
-	case "mariadbd":
-		return &programs[1136]
-	case "mariadb-import":
-		return &programs[1137]
-	case "mdadm":
-		return &programs[1138]
-	case "mdfind":
-		return &programs[1139]
-	case "meson":
-		return &programs[1140]
-	case "micromamba":
-		return &programs[1141]
-	case "minikube":
-		return &programs[1142]
-	case "mise":
-		return &programs[1143]
-	case "rtx":
-		return &programs[1144]
-	case "mix":
-		return &programs[1145]
-	case "mkdir":
-		return &programs[1146]
-	case "mkfifo":
-		return &programs[1147]
-	case "mknod":
-		return &programs[1148]
-	case "mkswap":
-		return &programs[1149]
-	case "lvremove":
-		return &programs[1150]
-	case "vgremove":
-		return &programs[1151]
-	case "pvremove":
-		return &programs[1152]
-	case "cfdisk":
-		return &programs[1153]
-	case "mkfs":
-		return &programs[1154]
-	case "mkfs.ext2":
-		return &programs[1155]
-	case "mkfs.ext3":
-		return &programs[1156]
-	case "mkfs.ext4":
-		return &programs[1157]
-	case "mkfs.xfs":
-		return &programs[1158]
-	case "mkfs.btrfs":
-		return &programs[1159]
-	case "mkfs.vfat":
-		return &programs[1160]
-	case "mkfs.fat":
-		return &programs[1161]
-	case "mkfs.ntfs":
-		return &programs[1162]
-	case "mke2fs":
-		return &programs[1163]
-	case "blkdiscard":
-		return &programs[1164]
-	case "ddrescue":
-		return &programs[1165]
-	case "mktemp":
-		return &programs[1166]
-	case "mocha":
-		return &programs[1167]
-	case "mongo":
-		return &programs[1168]
-	case "mongoexport":
-		return &programs[1169]
-	case "mongoimport":
-		return &programs[1170]
-	case "clickhouse":
-		return &programs[1171]
-	case "influx":
-		return &programs[1172]
-	case "boundary":
-		return &programs[1173]
-	case "waypoint":
-		return &programs[1174]
-	case "memcached":
-		return &programs[1175]
-	case "redis-server":
-		return &programs[1176]
-	case "cockroach":
-		return &programs[1177]
-	case "surreal":
-		return &programs[1178]
-	case "neo4j":
-		return &programs[1179]
-	case "cypher-shell":
-		return &programs[1180]
-	case "bcp":
-		return &programs[1181]
-	case "sqlplus":
-		return &programs[1182]
-	case "snowsql":
-		return &programs[1183]
-	case "trino":
-		return &programs[1184]
-	case "presto":
-		return &programs[1185]
-	case "beeline":
-		return &programs[1186]
-	case "hive":
-		return &programs[1187]
-	case "spark-submit":
-		return &programs[1188]
-	case "spark-shell":
-		return &programs[1189]
-	case "pyspark":
-		return &programs[1190]
-	case "hadoop":
-		return &programs[1191]
-	case "hdfs":
-		return &programs[1192]
-	case "kafka-topics":
-		return &programs[1193]
-	case "kafka-console-consumer":
-		return &programs[1194]
-	case "kafka-console-producer":
-		return &programs[1195]
-	case "kcat":
-		return &programs[1196]
-	case "rabbitmqctl":
-		return &programs[1197]
-	case "nats":
-		return &programs[1198]
-	case "mosquitto_pub":
-		return &programs[1199]
-	case "mosquitto_sub":
-		return &programs[1200]
-	case "flyway":
-		return &programs[1201]
-	case "liquibase":
-		return &programs[1202]
-	case "dbmate":
-		return &programs[1203]
-	case "migrate":
-		return &programs[1204]
-	case "goose-db":
-		return &programs[1205]
-	case "atlas":
-		return &programs[1206]
-	case "sqitch":
-		return &programs[1207]
-	case "hasura":
-		return &programs[1208]
-	case "neonctl":
-		return &programs[1209]
-	case "turso":
-		return &programs[1210]
-	case "pscale":
-		return &programs[1211]
-	case "usql":
-		return &programs[1212]
-	case "pgcli":
-		return &programs[1213]
-	case "mycli":
-		return &programs[1214]
-	case "mongodump":
-		return &programs[1215]
-	case "mongorestore":
-		return &programs[1216]
-	case "mongosh":
-		return &programs[1217]
-	case "cqlsh":
-		return &programs[1218]
-	case "clickhouse-client":
-		return &programs[1219]
-	case "more":
-		return &programs[1220]
-	case "mosh":
-		return &programs[1221]
-	case "mount":
-		return &programs[1222]
-	case "mtr":
-		return &programs[1223]
-	case "traceroute6":
-		return &programs[1224]
-	case "multipass":
-		return &programs[1225]
-	case "multipath":
-		return &programs[1226]
-	case "multitail":
-		return &programs[1227]
-	case "mutt":
-		return &programs[1228]
-	case "neomutt":
-		return &programs[1229]
-	case "mv":
-		return &programs[1230]
-	case "mvn":
-		return &programs[1231]
-	case "mvnw":
-		return &programs[1232]
-	case "mvnd":
-		return &programs[1233]
-	case "mypy":
-		return &programs[1234]
-	case "pyright":
-		return &programs[1235]
-	case "basedpyright":
-		return &programs[1236]
-	case "pyre":
-		return &programs[1237]
-	case "pytype":
-		return &programs[1238]
-	case "flake8":
-		return &programs[1239]
-	case "pylint":
-		return &programs[1240]
-	case "pyflakes":
-		return &programs[1241]
-	case "pycodestyle":
-		return &programs[1242]
-	case "pydocstyle":
-		return &programs[1243]
-	case "bandit":
-		return &programs[1244]
-	case "vulture":
-		return &programs[1245]
-	case "radon":
-		return &programs[1246]
-	case "xenon":
-		return &programs[1247]
-	case "pyroma":
-		return &programs[1248]
-	case "interrogate":
-		return &programs[1249]
-	case "safety":
-		return &programs[1250]
-	case "pip-audit":
-		return &programs[1251]
-	case "semgrep":
-		return &programs[1252]
-	case "ty":
-		return &programs[1253]
-	case "zuban":
-		return &programs[1254]
-	case "dmypy":
-		return &programs[1255]
-	case "ansible-lint":
-		return &programs[1256]
-	case "cfn-lint":
-		return &programs[1257]
-	case "sqlfluff":
-		return &programs[1258]
-	case "codespell":
-		return &programs[1259]
-	case "curlylint":
-		return &programs[1260]
-	case "refurb":
-		return &programs[1261]
-	case "fixit":
-		return &programs[1262]
-	case "slotscheck":
-		return &programs[1263]
-	case "import-linter":
-		return &programs[1264]
-	case "lint-imports":
-		return &programs[1265]
-	case "deptry":
-		return &programs[1266]
-	case "mutmut":
-		return &programs[1267]
-	case "proselint":
-		return &programs[1268]
-	case "vale":
-		return &programs[1269]
-	case "rstcheck":
-		return &programs[1270]
-	case "doc8":
-		return &programs[1271]
-	case "check-manifest":
-		return &programs[1272]
-	case "twine":
-		return &programs[1273]
-	case "towncrier":
-		return &programs[1274]
-	case "bumpversion":
-		return &programs[1275]
-	case "bump2version":
-		return &programs[1276]
-	case "bump-my-version":
-		return &programs[1277]
-	case "cz":
-		return &programs[1278]
-	case "commitizen":
-		return &programs[1279]
-	case "jupytext":
-		return &programs[1280]
-	case "stubtest":
-		return &programs[1281]
-	case "stubgen":
-		return &programs[1282]
-	case "mysql":
-		return &programs[1283]
-	case "mariadb":
-		return &programs[1284]
-	case "mysqladmin":
-		return &programs[1285]
-	case "mysqldump":
-		return &programs[1286]
-	case "mysqlimport":
-		return &programs[1287]
-	case "mysqlshow":
-		return &programs[1288]
-	case "named-checkconf":
-		return &programs[1289]
-	case "nload":
-		return &programs[1290]
-	case "nawk":
-		return &programs[1291]
-	case "original-awk":
-		return &programs[1292]
-	case "goawk":
-		return &programs[1293]
-	case "nc":
-		return &programs[1294]
-	case "netcat":
-		return &programs[1295]
-	case "ncat":
-		return &programs[1296]
-	case "nc.openbsd":
-		return &programs[1297]
-	case "nc.traditional":
-		return &programs[1298]
-	case "ncdu":
-		return &programs[1299]
-	case "gdu":
-		return &programs[1300]
-	case "dua":
-		return &programs[1301]
-	case "netplan":
-		return &programs[1302]
-	case "netstat":
-		return &programs[1303]
-	case "networksetup":
-		return &programs[1304]
-	case "newgrp":
-		return &programs[1305]
-	case "next":
-		return &programs[1306]
-	case "parcel":
-		return &programs[1307]
-	case "snowpack":
-		return &programs[1308]
-	case "wmr":
-		return &programs[1309]
-	case "metro":
-		return &programs[1310]
-	case "turbopack":
-		return &programs[1311]
-	case "postcss":
-		return &programs[1312]
-	case "tailwindcss":
-		return &programs[1313]
-	case "sass":
-		return &programs[1314]
-	case "lessc":
-		return &programs[1315]
-	case "stylus":
-		return &programs[1316]
-	case "pug":
-		return &programs[1317]
-	case "uglifyjs":
-		return &programs[1318]
-	case "terser":
-		return &programs[1319]
-	case "cleancss":
-		return &programs[1320]
-	case "html-minifier":
-		return &programs[1321]
-	case "svelte-kit":
-		return &programs[1322]
-	case "svelte-check":
-		return &programs[1323]
-	case "nuxt":
-		return &programs[1324]
-	case "nuxi":
-		return &programs[1325]
-	case "astro":
-		return &programs[1326]
-	case "remix":
-		return &programs[1327]
-	case "gatsby":
-		return &programs[1328]
-	case "vue-cli-service":
-		return &programs[1329]
-	case "react-scripts":
-		return &programs[1330]
-	case "craco":
-		return &programs[1331]
-	case "ng":
-		return &programs[1332]
-	case "nest":
-		return &programs[1333]
-	case "expo":
-		return &programs[1334]
-	case "eas":
-		return &programs[1335]
-	case "react-native":
-		return &programs[1336]
-	case "ionic":
-		return &programs[1337]
-	case "capacitor":
-		return &programs[1338]
-	case "cap":
-		return &programs[1339]
-	case "quasar":
-		return &programs[1340]
-	case "ember":
-		return &programs[1341]
-	case "docusaurus":
-		return &programs[1342]
-	case "vuepress":
-		return &programs[1343]
-	case "vitepress":
-		return &programs[1344]
-	case "eleventy":
-		return &programs[1345]
-	case "strapi":
-		return &programs[1346]
-	case "medusa":
-		return &programs[1347]
-	case "payload":
-		return &programs[1348]
-	case "wrangler":
-		return &programs[1349]
-	case "vercel":
-		return &programs[1350]
-	case "netlify":
-		return &programs[1351]
-	case "firebase":
-		return &programs[1352]
-	case "amplify":
-		return &programs[1353]
-	case "serverless":
-		return &programs[1354]
-	case "sls":
-		return &programs[1355]
-	case "sst":
-		return &programs[1356]
-	case "supabase":
-		return &programs[1357]
-	case "prisma":
-		return &programs[1358]
-	case "drizzle-kit":
-		return &programs[1359]
-	case "typeorm":
-		return &programs[1360]
-	case "sequelize":
-		return &programs[1361]
-	case "sequelize-cli":
-		return &programs[1362]
-	case "knex":
-		return &programs[1363]
-	case "mikro-orm":
-		return &programs[1364]
-	case "graphql-codegen":
-		return &programs[1365]
-	case "openapi-generator":
-		return &programs[1366]
-	case "openapi-generator-cli":
-		return &programs[1367]
-	case "openapi-typescript":
-		return &programs[1368]
-	case "orval":
-		return &programs[1369]
-	case "swagger-cli":
-		return &programs[1370]
-	case "redocly":
-		return &programs[1371]
-	case "spectral":
-		return &programs[1372]
-	case "changeset":
-		return &programs[1373]
-	case "semantic-release":
-		return &programs[1374]
-	case "release-it":
-		return &programs[1375]
-	case "np":
-		return &programs[1376]
-	case "turbo":
-		return &programs[1377]
-	case "rush":
-		return &programs[1378]
-	case "rushx":
-		return &programs[1379]
-	case "wireit":
-		return &programs[1380]
-	case "moon":
-		return &programs[1381]
-	case "husky":
-		return &programs[1382]
-	case "patch-package":
-		return &programs[1383]
-	case "live-server":
-		return &programs[1384]
-	case "json-server":
-		return &programs[1385]
-	case "browser-sync":
-		return &programs[1386]
-	case "localtunnel":
-		return &programs[1387]
-	case "lt":
-		return &programs[1388]
-	case "ngrok":
-		return &programs[1389]
-	case "pm2":
-		return &programs[1390]
-	case "forever":
-		return &programs[1391]
-	case "plop":
-		return &programs[1392]
-	case "hygen":
-		return &programs[1393]
-	case "yo":
-		return &programs[1394]
-	case "degit":
-		return &programs[1395]
-	case "tiged":
-		return &programs[1396]
-	case "create-react-app":
-		return &programs[1397]
-	case "create-next-app":
-		return &programs[1398]
-	case "create-vite":
-		return &programs[1399]
-	case "shadcn":
-		return &programs[1400]
-	case "vsce":
-		return &programs[1401]
-	case "ovsx":
-		return &programs[1402]
-	case "electron":
-		return &programs[1403]
-	case "electron-builder":
-		return &programs[1404]
-	case "electron-forge":
-		return &programs[1405]
-	case "tauri":
-		return &programs[1406]
-	case "esm":
-		return &programs[1407]
-	case "zx":
-		return &programs[1408]
-	case "wasp":
-		return &programs[1409]
-	case "convex":
-		return &programs[1410]
-	case "inngest":
-		return &programs[1411]
-	case "trigger":
-		return &programs[1412]
-	case "solid":
-		return &programs[1413]
-	case "qwik":
-		return &programs[1414]
-	case "hardhat":
-		return &programs[1415]
-	case "forge":
-		return &programs[1416]
-	case "cast":
-		return &programs[1417]
-	case "anvil":
-		return &programs[1418]
-	case "truffle":
-		return &programs[1419]
-	case "anchor":
-		return &programs[1420]
-	case "solana":
-		return &programs[1421]
-	case "nft":
-		return &programs[1422]
-	case "nginx":
-		return &programs[1423]
-	case "nice":
-		return &programs[1424]
-	case "ninja":
-		return &programs[1425]
-	case "ninja-build":
-		return &programs[1426]
-	case "samu":
-		return &programs[1427]
-	case "nix":
-		return &programs[1428]
-	case "nix-shell":
-		return &programs[1429]
-	case "nl":
-		return &programs[1430]
-	case "nm":
-		return &programs[1431]
-	case "objdump":
-		return &programs[1432]
-	case "readelf":
-		return &programs[1433]
-	case "size":
-		return &programs[1434]
-	case "otool":
-		return &programs[1435]
-	case "nmap":
-		return &programs[1436]
-	case "nmcli":
-		return &programs[1437]
-	case "node":
-		return &programs[1438]
-	case "nodejs":
-		return &programs[1439]
-	case "node.exe":
-		return &programs[1440]
-	case "nodemon":
-		return &programs[1441]
-	case "nohup":
-		return &programs[1442]
-	case "nomad":
-		return &programs[1443]
-	case "npm":
-		return &programs[1444]
-	case "npm-run-all":
-		return &programs[1445]
-	case "run-s":
-		return &programs[1446]
-	case "run-p":
-		return &programs[1447]
-	case "npm-run-all2":
-		return &programs[1448]
-	case "nproc":
-		return &programs[1449]
-	case "npx":
-		return &programs[1450]
-	case "nsenter":
-		return &programs[1451]
-	case "ntpq":
-		return &programs[1452]
-	case "nu":
-		return &programs[1453]
-	case "elvish":
-		return &programs[1454]
-	case "xonsh":
-		return &programs[1455]
-	case "pwsh":
-		return &programs[1456]
-	case "powershell":
-		return &programs[1457]
-	case "cmd":
-		return &programs[1458]
-	case "cmd.exe":
-		return &programs[1459]
-	case "powershell.exe":
-		return &programs[1460]
-	case "wsl":
-		return &programs[1461]
-	case "wsl.exe":
-		return &programs[1462]
-	case "oil":
-		return &programs[1463]
-	case "osh":
-		return &programs[1464]
-	case "ysh":
-		return &programs[1465]
-	case "rc":
-		return &programs[1466]
-	case "es":
-		return &programs[1467]
-	case "numactl":
-		return &programs[1468]
-	case "numfmt":
-		return &programs[1469]
-	case "nvidia-smi":
-		return &programs[1470]
-	case "nvme":
-		return &programs[1471]
-	case "ocaml":
-		return &programs[1472]
-	case "od":
-		return &programs[1473]
-	case "op":
-		return &programs[1474]
-	case "doppler":
-		return &programs[1475]
-	case "openrsync":
-		return &programs[1476]
-	case "openssl":
-		return &programs[1477]
-	case "opentofu":
-		return &programs[1478]
-	case "osascript":
-		return &programs[1479]
-	case "packer":
-		return &programs[1480]
-	case "pacman":
-		return &programs[1481]
-	case "pandoc":
-		return &programs[1482]
-	case "parallel":
-		return &programs[1483]
-	case "parted":
-		return &programs[1484]
-	case "paste":
-		return &programs[1485]
-	case "patch":
-		return &programs[1486]
-	case "pathchk":
-		return &programs[1487]
-	case "pbzip2":
-		return &programs[1488]
-	case "lbzip2":
-		return &programs[1489]
-	case "lzop":
-		return &programs[1490]
-	case "lrzip":
-		return &programs[1491]
-	case "pct":
-		return &programs[1492]
-	case "pctrestore":
-		return &programs[1493]
-	case "pdfinfo":
-		return &programs[1494]
-	case "pdftotext":
-		return &programs[1495]
-	case "pdftoppm":
-		return &programs[1496]
-	case "pdfimages":
-		return &programs[1497]
-	case "tesseract":
-		return &programs[1498]
-	case "ps2pdf":
-		return &programs[1499]
-	case "pdfseparate":
-		return &programs[1500]
-	case "pdftohtml":
-		return &programs[1501]
-	case "pdftops":
-		return &programs[1502]
-	case "pdftocairo":
-		return &programs[1503]
-	case "pdm":
-		return &programs[1504]
-	case "hatch":
-		return &programs[1505]
-	case "rye":
-		return &programs[1506]
-	case "pipenv":
-		return &programs[1507]
-	case "pixi":
-		return &programs[1508]
-	case "flit":
-		return &programs[1509]
-	case "perf":
-		return &programs[1510]
-	case "perl":
-		return &programs[1511]
-	case "perl5":
-		return &programs[1512]
-	case "perl5.36":
-		return &programs[1513]
-	case "perl5.38":
-		return &programs[1514]
-	case "perl5.40":
-		return &programs[1515]
-	case "pg_dump":
-		return &programs[1516]
-	case "pg_dumpall":
-		return &programs[1517]
-	case "pg_basebackup":
-		return &programs[1518]
-	case "vacuumdb":
-		return &programs[1519]
-	case "reindexdb":
-		return &programs[1520]
-	case "createdb":
-		return &programs[1521]
-	case "createuser":
-		return &programs[1522]
-	case "initdb":
-		return &programs[1523]
-	case "pg_isready":
-		return &programs[1524]
-	case "pg_lsclusters":
-		return &programs[1525]
-	case "pg_resetwal":
-		return &programs[1526]
-	case "pg_restore":
-		return &programs[1527]
-	case "pgbench":
-		return &programs[1528]
-	case "clusterdb":
-		return &programs[1529]
-	case "pg_ctl":
-		return &programs[1530]
-	case "pg_ctlcluster":
-		return &programs[1531]
-	case "pgrep":
-		return &programs[1532]
-	case "php":
-		return &programs[1533]
-	case "php7.4":
-		return &programs[1534]
-	case "php8.0":
-		return &programs[1535]
-	case "php8.1":
-		return &programs[1536]
-	case "php8.2":
-		return &programs[1537]
-	case "php8.3":
-		return &programs[1538]
-	case "php8.4":
-		return &programs[1539]
-	case "php-cgi":
-		return &programs[1540]
-	case "phpunit":
-		return &programs[1541]
-	case "pest":
-		return &programs[1542]
-	case "phpstan":
-		return &programs[1543]
-	case "psalm":
-		return &programs[1544]
-	case "phpcs":
-		return &programs[1545]
-	case "phpcbf":
-		return &programs[1546]
-	case "php-cs-fixer":
-		return &programs[1547]
-	case "pint":
-		return &programs[1548]
-	case "rector":
-		return &programs[1549]
-	case "phpmd":
-		return &programs[1550]
-	case "infection":
-		return &programs[1551]
-	case "phan":
-		return &programs[1552]
-	case "deptrac":
-		return &programs[1553]
-	case "larastan":
-		return &programs[1554]
-	case "behat":
-		return &programs[1555]
-	case "codecept":
-		return &programs[1556]
-	case "paratest":
-		return &programs[1557]
-	case "artisan":
-		return &programs[1558]
-	case "symfony":
-		return &programs[1559]
-	case "drush":
-		return &programs[1560]
-	case "wp":
-		return &programs[1561]
-	case "pickletools":
-		return &programs[1562]
-	case "pidwait":
-		return &programs[1563]
-	case "pigz":
-		return &programs[1564]
-	case "unpigz":
-		return &programs[1565]
-	case "compress":
-		return &programs[1566]
-	case "uncompress":
-		return &programs[1567]
-	case "zopfli":
-		return &programs[1568]
-	case "brotli":
-		return &programs[1569]
-	case "ping":
-		return &programs[1570]
-	case "ping6":
-		return &programs[1571]
-	case "arping":
-		return &programs[1572]
-	case "fping":
-		return &programs[1573]
-	case "pinky":
-		return &programs[1574]
-	case "pip":
-		return &programs[1575]
-	case "pip3":
-		return &programs[1576]
-	case "pip2":
-		return &programs[1577]
-	case "pip3.8":
-		return &programs[1578]
-	case "pip3.9":
-		return &programs[1579]
-	case "pip3.10":
-		return &programs[1580]
-	case "pip3.11":
-		return &programs[1581]
-	case "pip3.12":
-		return &programs[1582]
-	case "pip3.13":
-		return &programs[1583]
-	case "pip3.14":
-		return &programs[1584]
-	case "pip.exe":
-		return &programs[1585]
-	case "pipx":
-		return &programs[1586]
-	case "pkexec":
-		return &programs[1587]
-	case "pkgutil":
-		return &programs[1588]
-	case "pkill":
-		return &programs[1589]
-	case "playwright":
-		return &programs[1590]
-	case "plocate":
-		return &programs[1591]
-	case "mlocate":
-		return &programs[1592]
-	case "plutil":
-		return &programs[1593]
-	case "pnpm":
-		return &programs[1594]
-	case "pnpx":
-		return &programs[1595]
-	case "poetry":
-		return &programs[1596]
-	case "popd":
-		return &programs[1597]
-	case "pr":
-		return &programs[1598]
-	case "pre-commit":
-		return &programs[1599]
-	case "prek":
-		return &programs[1600]
-	case "lefthook":
-		return &programs[1601]
-	case "overcommit":
-		return &programs[1602]
-	case "prettier":
-		return &programs[1603]
-	case "print":
-		return &programs[1604]
-	case "printenv":
-		return &programs[1605]
-	case "printf":
-		return &programs[1606]
-	case "prlimit":
-		return &programs[1607]
-	case "profiles":
-		return &programs[1608]
-	case "proot":
-		return &programs[1609]
-	case "protoc":
-		return &programs[1610]
-	case "proxychains4":
-		return &programs[1611]
-	case "proxychains":
-		return &programs[1612]
-	case "ps":
-		return &programs[1613]
-	case "psql":
-		return &programs[1614]
-	case "ptx":
-		return &programs[1615]
-	case "pulumi":
-		return &programs[1616]
-	case "pushd":
-		return &programs[1617]
-	case "pv":
-		return &programs[1618]
-	case "pve-firewall":
-		return &programs[1619]
-	case "pveam":
-		return &programs[1620]
-	case "pveceph":
-		return &programs[1621]
-	case "pvecm":
-		return &programs[1622]
-	case "pvenode":
-		return &programs[1623]
-	case "ha-manager":
-		return &programs[1624]
-	case "pvereport":
-		return &programs[1625]
-	case "corosync-quorumtool":
-		return &programs[1626]
-	case "pvesh":
-		return &programs[1627]
-	case "pvesm":
-		return &programs[1628]
-	case "pvesr":
-		return &programs[1629]
-	case "pmxcfs":
-		return &programs[1630]
-	case "pvedaemon":
-		return &programs[1631]
-	case "pveproxy":
-		return &programs[1632]
-	case "pvestatd":
-		return &programs[1633]
-	case "proxmox-backup-client":
-		return &programs[1634]
-	case "proxmox-backup-manager":
-		return &programs[1635]
-	case "rados":
-		return &programs[1636]
-	case "crm":
-		return &programs[1637]
-	case "pcs":
-		return &programs[1638]
-	case "pvesubscription":
-		return &programs[1639]
-	case "pveum":
-		return &programs[1640]
-	case "pveversion":
-		return &programs[1641]
-	case "pwd":
-		return &programs[1642]
-	case "py_compile":
-		return &programs[1643]
-	case "compileall":
-		return &programs[1644]
-	case "pydoc":
-		return &programs[1645]
-	case "pyproject-build":
-		return &programs[1646]
-	case "build":
-		return &programs[1647]
-	case "pytest":
-		return &programs[1648]
-	case "py.test":
-		return &programs[1649]
-	case "python":
-		return &programs[1650]
-	case "python2":
-		return &programs[1651]
-	case "python3":
-		return &programs[1652]
-	case "python2.7":
-		return &programs[1653]
-	case "python3.7":
-		return &programs[1654]
-	case "python3.8":
-		return &programs[1655]
-	case "python3.9":
-		return &programs[1656]
-	case "python3.10":
-		return &programs[1657]
-	case "python3.11":
-		return &programs[1658]
-	case "python3.12":
-		return &programs[1659]
-	case "python3.13":
-		return &programs[1660]
-	case "python3.14":
-		return &programs[1661]
-	case "pypy":
-		return &programs[1662]
-	case "pypy3":
-		return &programs[1663]
-	case "python.exe":
-		return &programs[1664]
-	case "py":
-		return &programs[1665]
-	case "qm":
-		return &programs[1666]
-	case "qmrestore":
-		return &programs[1667]
-	case "r":
-		return &programs[1668]
-	case "rails":
-		return &programs[1669]
-	case "railway":
-		return &programs[1670]
-	case "rake":
-		return &programs[1671]
-	case "raku":
-		return &programs[1672]
-	case "perl6":
-		return &programs[1673]
-	case "rbd":
-		return &programs[1674]
-	case "rclone":
-		return &programs[1675]
-	case "read":
-		return &programs[1676]
-	case "readlink":
-		return &programs[1677]
-	case "realpath":
-		return &programs[1678]
-	case "redis-cli":
-		return &programs[1679]
-	case "rename":
-		return &programs[1680]
-	case "resolvectl":
-		return &programs[1681]
-	case "restic":
-		return &programs[1682]
-	case "rev":
-		return &programs[1683]
-	case "rg":
-		return &programs[1684]
-	case "rgrep":
-		return &programs[1685]
-	case "ggrep":
-		return &programs[1686]
-	case "pcregrep":
-		return &programs[1687]
-	case "pcre2grep":
-		return &programs[1688]
-	case "rimraf":
-		return &programs[1689]
-	case "del":
-		return &programs[1690]
-	case "trash":
-		return &programs[1691]
-	case "trash-put":
-		return &programs[1692]
-	case "del-cli":
-		return &programs[1693]
-	case "shx":
-		return &programs[1694]
-	case "cpx":
-		return &programs[1695]
-	case "cpy":
-		return &programs[1696]
-	case "ncp":
-		return &programs[1697]
-	case "mkdirp":
-		return &programs[1698]
-	case "copyfiles":
-		return &programs[1699]
-	case "replace-in-file":
-		return &programs[1700]
-	case "ripgrep":
-		return &programs[1701]
-	case "rlwrap":
-		return &programs[1702]
-	case "rm":
-		return &programs[1703]
-	case "rmdir":
-		return &programs[1704]
-	case "route":
-		return &programs[1705]
-	case "rpm":
-		return &programs[1706]
-	case "rspec":
-		return &programs[1707]
-	case "rsync":
-		return &programs[1708]
-	case "rubocop":
-		return &programs[1709]
-	case "standardrb":
-		return &programs[1710]
-	case "reek":
-		return &programs[1711]
-	case "brakeman":
-		return &programs[1712]
-	case "erblint":
-		return &programs[1713]
-	case "haml-lint":
-		return &programs[1714]
-	case "slim-lint":
-		return &programs[1715]
-	case "srb":
-		return &programs[1716]
-	case "steep":
-		return &programs[1717]
-	case "sorbet":
-		return &programs[1718]
-	case "solargraph":
-		return &programs[1719]
-	case "yard":
-		return &programs[1720]
-	case "rails_best_practices":
-		return &programs[1721]
-	case "fasterer":
-		return &programs[1722]
-	case "flog":
-		return &programs[1723]
-	case "flay":
-		return &programs[1724]
-	case "ruby":
-		return &programs[1725]
-	case "ruby2.7":
-		return &programs[1726]
-	case "ruby3.0":
-		return &programs[1727]
-	case "ruby3.1":
-		return &programs[1728]
-	case "ruby3.2":
-		return &programs[1729]
-	case "ruby3.3":
-		return &programs[1730]
+		return &programs[939]
 	case "jruby":
-		return &programs[1731]
+		return &programs[940]
 	case "irb":
-		return &programs[1732]
+		return &programs[941]
+	case "json.tool":
+		return &programs[942]
+	case "just":
+		return &programs[943]
+	case "k":
+		return &programs[944]
+	case "kubecolor":
+		return &programs[945]
+	case "k3d":
+		return &programs[946]
+	case "k3s":
+		return &programs[947]
+	case "microk8s":
+		return &programs[948]
+	case "colima":
+		return &programs[949]
+	case "rancher-desktop":
+		return &programs[950]
+	case "lima":
+		return &programs[951]
+	case "limactl":
+		return &programs[952]
+	case "k9s":
+		return &programs[953]
+	case "kubetail":
+		return &programs[954]
+	case "linkerd":
+		return &programs[955]
+	case "cilium":
+		return &programs[956]
+	case "kops":
+		return &programs[957]
+	case "tkn":
+		return &programs[958]
+	case "kn":
+		return &programs[959]
+	case "crossplane":
+		return &programs[960]
+	case "werf":
+		return &programs[961]
+	case "devspace":
+		return &programs[962]
+	case "okteto":
+		return &programs[963]
+	case "kubeseal":
+		return &programs[964]
+	case "kubeconform":
+		return &programs[965]
+	case "kubeval":
+		return &programs[966]
+	case "conftest":
+		return &programs[967]
+	case "opa":
+		return &programs[968]
+	case "grype":
+		return &programs[969]
+	case "syft":
+		return &programs[970]
+	case "cosign":
+		return &programs[971]
+	case "dive":
+		return &programs[972]
+	case "ctr":
+		return &programs[973]
+	case "buildctl":
+		return &programs[974]
+	case "umoci":
+		return &programs[975]
+	case "oras":
+		return &programs[976]
+	case "dockle":
+		return &programs[977]
+	case "docker-machine":
+		return &programs[978]
+	case "kexec":
+		return &programs[979]
+	case "reboot":
+		return &programs[980]
+	case "halt":
+		return &programs[981]
+	case "poweroff":
+		return &programs[982]
+	case "init":
+		return &programs[983]
+	case "telinit":
+		return &programs[984]
+	case "kill":
+		return &programs[985]
+	case "killall":
+		return &programs[986]
+	case "killall5":
+		return &programs[987]
+	case "kind":
+		return &programs[988]
+	case "kubeadm":
+		return &programs[989]
+	case "kubectl":
+		return &programs[990]
+	case "oc":
+		return &programs[991]
+	case "kubectx":
+		return &programs[992]
+	case "kubens":
+		return &programs[993]
+	case "kustomize":
+		return &programs[994]
+	case "lastlog":
+		return &programs[995]
+	case "latexmk":
+		return &programs[996]
+	case "launchctl":
+		return &programs[997]
+	case "ld":
+		return &programs[998]
+	case "ld.lld":
+		return &programs[999]
+	case "lld":
+		return &programs[1000]
+	case "ld.gold":
+		return &programs[1001]
+	case "mold":
+		return &programs[1002]
+	case "as":
+		return &programs[1003]
+	case "nasm":
+		return &programs[1004]
+	case "yasm":
+		return &programs[1005]
+	case "objcopy":
+		return &programs[1006]
+	case "strip":
+		return &programs[1007]
+	case "ranlib":
+		return &programs[1008]
+	case "dlltool":
+		return &programs[1009]
+	case "windres":
+		return &programs[1010]
+	case "llvm-objcopy":
+		return &programs[1011]
+	case "llvm-strip":
+		return &programs[1012]
+	case "ld-linux-x86-64.so.2":
+		return &programs[1013]
+	case "ld-linux.so.2":
+		return &programs[1014]
+	case "ld-linux-aarch64.so.1":
+		return &programs[1015]
+	case "ld-linux-armhf.so.3":
+		return &programs[1016]
+	case "ld-musl-x86_64.so.1":
+		return &programs[1017]
+	case "ld.so":
+		return &programs[1018]
+	case "ldapadd":
+		return &programs[1019]
+	case "ldapmodify":
+		return &programs[1020]
+	case "ldapdelete":
+		return &programs[1021]
+	case "ldapsearch":
+		return &programs[1022]
+	case "ldconfig":
+		return &programs[1023]
+	case "ldd":
+		return &programs[1024]
+	case "lerna":
+		return &programs[1025]
+	case "nx":
+		return &programs[1026]
+	case "less":
+		return &programs[1027]
+	case "lessecho":
+		return &programs[1028]
+	case "let":
+		return &programs[1029]
+	case "lftp":
+		return &programs[1030]
+	case "tnftp":
+		return &programs[1031]
+	case "ncftp":
+		return &programs[1032]
+	case "link":
+		return &programs[1033]
+	case "linode-cli":
+		return &programs[1034]
+	case "oci":
+		return &programs[1035]
+	case "ibmcloud":
+		return &programs[1036]
+	case "scw":
+		return &programs[1037]
+	case "vultr-cli":
+		return &programs[1038]
+	case "render":
+		return &programs[1039]
+	case "dokku":
+		return &programs[1040]
+	case "cf":
+		return &programs[1041]
+	case "eb":
+		return &programs[1042]
+	case "sam":
+		return &programs[1043]
+	case "copilot-aws":
+		return &programs[1044]
+	case "cfn":
+		return &programs[1045]
+	case "aliyun":
+		return &programs[1046]
+	case "tccli":
+		return &programs[1047]
+	case "yc":
+		return &programs[1048]
+	case "stripe":
+		return &programs[1049]
+	case "twilio":
+		return &programs[1050]
+	case "sentry-cli":
+		return &programs[1051]
+	case "datadog-ci":
+		return &programs[1052]
+	case "newrelic":
+		return &programs[1053]
+	case "snyk":
+		return &programs[1054]
+	case "sonar-scanner":
+		return &programs[1055]
+	case "circleci":
+		return &programs[1056]
+	case "travis":
+		return &programs[1057]
+	case "hub":
+		return &programs[1058]
+	case "tea":
+		return &programs[1059]
+	case "bb-cli":
+		return &programs[1060]
+	case "jira":
+		return &programs[1061]
+	case "linear":
+		return &programs[1062]
+	case "slack":
+		return &programs[1063]
+	case "sfdx":
+		return &programs[1064]
+	case "sf":
+		return &programs[1065]
+	case "shopify":
+		return &programs[1066]
+	case "contentful":
+		return &programs[1067]
+	case "sanity":
+		return &programs[1068]
+	case "auth0":
+		return &programs[1069]
+	case "okta":
+		return &programs[1070]
+	case "launchdarkly":
+		return &programs[1071]
+	case "ngrok-cli":
+		return &programs[1072]
+	case "gitlab-runner":
+		return &programs[1073]
+	case "jenkins-cli":
+		return &programs[1074]
+	case "drone":
+		return &programs[1075]
+	case "buildkite-agent":
+		return &programs[1076]
+	case "argo":
+		return &programs[1077]
+	case "entire":
+		return &programs[1078]
+	case "linux32":
+		return &programs[1079]
+	case "linux64":
+		return &programs[1080]
+	case "i386":
+		return &programs[1081]
+	case "x86_64":
+		return &programs[1082]
+	case "uname26":
+		return &programs[1083]
+	case "lipo":
+		return &programs[1084]
+	case "lldb":
+		return &programs[1085]
+	case "rr":
+		return &programs[1086]
+	case "cgdb":
+		return &programs[1087]
+	case "pwndbg":
+		return &programs[1088]
+	case "gdb-multiarch":
+		return &programs[1089]
+	case "lldb-15":
+		return &programs[1090]
+	case "ln":
+		return &programs[1091]
+	case "locate":
+		return &programs[1092]
+	case "loginctl":
+		return &programs[1093]
+	case "logout":
+		return &programs[1094]
+	case "logrotate":
+		return &programs[1095]
+	case "look":
+		return &programs[1096]
+	case "losetup":
+		return &programs[1097]
+	case "ls":
+		return &programs[1098]
+	case "lsblk":
+		return &programs[1099]
+	case "lshw":
+		return &programs[1100]
+	case "lsof":
+		return &programs[1101]
+	case "ltrace":
+		return &programs[1102]
+	case "lua":
+		return &programs[1103]
+	case "lua5.1":
+		return &programs[1104]
+	case "lua5.2":
+		return &programs[1105]
+	case "lua5.3":
+		return &programs[1106]
+	case "lua5.4":
+		return &programs[1107]
+	case "luajit":
+		return &programs[1108]
+	case "texlua":
+		return &programs[1109]
+	case "lvs":
+		return &programs[1110]
+	case "vgs":
+		return &programs[1111]
+	case "pvs":
+		return &programs[1112]
+	case "lxc":
+		return &programs[1113]
+	case "incus":
+		return &programs[1114]
+	case "lz4":
+		return &programs[1115]
+	case "unlz4":
+		return &programs[1116]
+	case "machinectl":
+		return &programs[1117]
+	case "make":
+		return &programs[1118]
+	case "gmake":
+		return &programs[1119]
+	case "man":
+		return &programs[1120]
+	case "mapfile":
+		return &programs[1121]
+	case "readarray":
+		return &programs[1122]
+	case "mariadb-dump":
+		return &programs[1123]
+	case "mariadb-admin":
+		return &programs[1124]
+	case "mysqlcheck":
+		return &programs[1125]
+	case "mariadb-check":
+		return &programs[1126]
+	case "mariadb-show":
+		return &programs[1127]
+	case "mysqlpump":
+		return &programs[1128]
+	case "mysqlslap":
+		return &programs[1129]
+	case "mysqlbinlog":
+		return &programs[1130]
+	case "mysqld":
+		return &programs[1131]
+	case "mariadbd":
+		return &programs[1132]
+	case "mdadm":
+		return &programs[1133]
+	case "mdfind":
+		return &programs[1134]
+	case "meson":
+		return &programs[1135]
+	case "micromamba":
+		return &programs[1136]
+	case "minikube":
+		return &programs[1137]
+	case "mise":
+		return &programs[1138]
+	case "rtx":
+		return &programs[1139]
+	case "mix":
+		return &programs[1140]
+	case "mkdir":
+		return &programs[1141]
+	case "mkfifo":
+		return &programs[1142]
+	case "mknod":
+		return &programs[1143]
+	case "mkswap":
+		return &programs[1144]
+	case "lvremove":
+		return &programs[1145]
+	case "vgremove":
+		return &programs[1146]
+	case "pvremove":
+		return &programs[1147]
+	case "cfdisk":
+		return &programs[1148]
+	case "mkfs":
+		return &programs[1149]
+	case "mkfs.ext2":
+		return &programs[1150]
+	case "mkfs.ext3":
+		return &programs[1151]
+	case "mkfs.ext4":
+		return &programs[1152]
+	case "mkfs.xfs":
+		return &programs[1153]
+	case "mkfs.btrfs":
+		return &programs[1154]
+	case "mkfs.vfat":
+		return &programs[1155]
+	case "mkfs.fat":
+		return &programs[1156]
+	case "mkfs.ntfs":
+		return &programs[1157]
+	case "mke2fs":
+		return &programs[1158]
+	case "blkdiscard":
+		return &programs[1159]
+	case "ddrescue":
+		return &programs[1160]
+	case "mktemp":
+		return &programs[1161]
+	case "mocha":
+		return &programs[1162]
+	case "mongo":
+		return &programs[1163]
+	case "mongoexport":
+		return &programs[1164]
+	case "mongoimport":
+		return &programs[1165]
+	case "clickhouse":
+		return &programs[1166]
+	case "influx":
+		return &programs[1167]
+	case "boundary":
+		return &programs[1168]
+	case "waypoint":
+		return &programs[1169]
+	case "memcached":
+		return &programs[1170]
+	case "redis-server":
+		return &programs[1171]
+	case "cockroach":
+		return &programs[1172]
+	case "surreal":
+		return &programs[1173]
+	case "neo4j":
+		return &programs[1174]
+	case "cypher-shell":
+		return &programs[1175]
+	case "bcp":
+		return &programs[1176]
+	case "sqlplus":
+		return &programs[1177]
+	case "snowsql":
+		return &programs[1178]
+	case "trino":
+		return &programs[1179]
+	case "presto":
+		return &programs[1180]
+	case "beeline":
+		return &programs[1181]
+	case "hive":
+		return &programs[1182]
+	case "spark-submit":
+		return &programs[1183]
+	case "spark-shell":
+		return &programs[1184]
+	case "pyspark":
+		return &programs[1185]
+	case "hadoop":
+		return &programs[1186]
+	case "hdfs":
+		return &programs[1187]
+	case "kafka-topics":
+		return &programs[1188]
+	case "kafka-console-consumer":
+		return &programs[1189]
+	case "kafka-console-producer":
+		return &programs[1190]
+	case "kcat":
+		return &programs[1191]
+	case "rabbitmqctl":
+		return &programs[1192]
+	case "nats":
+		return &programs[1193]
+	case "mosquitto_pub":
+		return &programs[1194]
+	case "mosquitto_sub":
+		return &programs[1195]
+	case "flyway":
+		return &programs[1196]
+	case "liquibase":
+		return &programs[1197]
+	case "dbmate":
+		return &programs[1198]
+	case "migrate":
+		return &programs[1199]
+	case "goose-db":
+		return &programs[1200]
+	case "atlas":
+		return &programs[1201]
+	case "sqitch":
+		return &programs[1202]
+	case "hasura":
+		return &programs[1203]
+	case "neonctl":
+		return &programs[1204]
+	case "turso":
+		return &programs[1205]
+	case "pscale":
+		return &programs[1206]
+	case "usql":
+		return &programs[1207]
+	case "pgcli":
+		return &programs[1208]
+	case "mycli":
+		return &programs[1209]
+	case "mongodump":
+		return &programs[1210]
+	case "mongorestore":
+		return &programs[1211]
+	case "mongosh":
+		return &programs[1212]
+	case "cqlsh":
+		return &programs[1213]
+	case "clickhouse-client":
+		return &programs[1214]
+	case "more":
+		return &programs[1215]
+	case "mosh":
+		return &programs[1216]
+	case "mount":
+		return &programs[1217]
+	case "mtr":
+		return &programs[1218]
+	case "traceroute6":
+		return &programs[1219]
+	case "multipass":
+		return &programs[1220]
+	case "multipath":
+		return &programs[1221]
+	case "multitail":
+		return &programs[1222]
+	case "mutt":
+		return &programs[1223]
+	case "neomutt":
+		return &programs[1224]
+	case "mv":
+		return &programs[1225]
+	case "mvn":
+		return &programs[1226]
+	case "mvnw":
+		return &programs[1227]
+	case "mvnd":
+		return &programs[1228]
+	case "mypy":
+		return &programs[1229]
+	case "pyright":
+		return &programs[1230]
+	case "basedpyright":
+		return &programs[1231]
+	case "pyre":
+		return &programs[1232]
+	case "pytype":
+		return &programs[1233]
+	case "flake8":
+		return &programs[1234]
+	case "pylint":
+		return &programs[1235]
+	case "pyflakes":
+		return &programs[1236]
+	case "pycodestyle":
+		return &programs[1237]
+	case "pydocstyle":
+		return &programs[1238]
+	case "bandit":
+		return &programs[1239]
+	case "vulture":
+		return &programs[1240]
+	case "radon":
+		return &programs[1241]
+	case "xenon":
+		return &programs[1242]
+	case "pyroma":
+		return &programs[1243]
+	case "interrogate":
+		return &programs[1244]
+	case "safety":
+		return &programs[1245]
+	case "pip-audit":
+		return &programs[1246]
+	case "semgrep":
+		return &programs[1247]
+	case "ty":
+		return &programs[1248]
+	case "zuban":
+		return &programs[1249]
+	case "dmypy":
+		return &programs[1250]
+	case "ansible-lint":
+		return &programs[1251]
+	case "cfn-lint":
+		return &programs[1252]
+	case "sqlfluff":
+		return &programs[1253]
+	case "codespell":
+		return &programs[1254]
+	case "curlylint":
+		return &programs[1255]
+	case "refurb":
+		return &programs[1256]
+	case "fixit":
+		return &programs[1257]
+	case "slotscheck":
+		return &programs[1258]
+	case "import-linter":
+		return &programs[1259]
+	case "lint-imports":
+		return &programs[1260]
+	case "deptry":
+		return &programs[1261]
+	case "mutmut":
+		return &programs[1262]
+	case "proselint":
+		return &programs[1263]
+	case "vale":
+		return &programs[1264]
+	case "rstcheck":
+		return &programs[1265]
+	case "doc8":
+		return &programs[1266]
+	case "check-manifest":
+		return &programs[1267]
+	case "twine":
+		return &programs[1268]
+	case "towncrier":
+		return &programs[1269]
+	case "bumpversion":
+		return &programs[1270]
+	case "bump2version":
+		return &programs[1271]
+	case "bump-my-version":
+		return &programs[1272]
+	case "cz":
+		return &programs[1273]
+	case "commitizen":
+		return &programs[1274]
+	case "jupytext":
+		return &programs[1275]
+	case "stubtest":
+		return &programs[1276]
+	case "stubgen":
+		return &programs[1277]
+	case "mysql":
+		return &programs[1278]
+	case "mariadb":
+		return &programs[1279]
+	case "mysqladmin":
+		return &programs[1280]
+	case "mysqldump":
+		return &programs[1281]
+	case "mysqlimport":
+		return &programs[1282]
+	case "mariadb-import":
+		return &programs[1283]
+	case "mysqlshow":
+		return &programs[1284]
+	case "named-checkconf":
+		return &programs[1285]
+	case "nload":
+		return &programs[1286]
+	case "nawk":
+		return &programs[1287]
+	case "original-awk":
+		return &programs[1288]
+	case "goawk":
+		return &programs[1289]
+	case "nc":
+		return &programs[1290]
+	case "netcat":
+		return &programs[1291]
+	case "ncat":
+		return &programs[1292]
+	case "nc.openbsd":
+		return &programs[1293]
+	case "nc.traditional":
+		return &programs[1294]
+	case "ncdu":
+		return &programs[1295]
+	case "gdu":
+		return &programs[1296]
+	case "dua":
+		return &programs[1297]
+	case "netplan":
+		return &programs[1298]
+	case "netstat":
+		return &programs[1299]
+	case "networksetup":
+		return &programs[1300]
+	case "newgrp":
+		return &programs[1301]
+	case "next":
+		return &programs[1302]
+	case "parcel":
+		return &programs[1303]
+	case "snowpack":
+		return &programs[1304]
+	case "wmr":
+		return &programs[1305]
+	case "metro":
+		return &programs[1306]
+	case "turbopack":
+		return &programs[1307]
+	case "postcss":
+		return &programs[1308]
+	case "tailwindcss":
+		return &programs[1309]
+	case "sass":
+		return &programs[1310]
+	case "lessc":
+		return &programs[1311]
+	case "stylus":
+		return &programs[1312]
+	case "pug":
+		return &programs[1313]
+	case "uglifyjs":
+		return &programs[1314]
+	case "terser":
+		return &programs[1315]
+	case "cleancss":
+		return &programs[1316]
+	case "html-minifier":
+		return &programs[1317]
+	case "svelte-kit":
+		return &programs[1318]
+	case "svelte-check":
+		return &programs[1319]
+	case "nuxt":
+		return &programs[1320]
+	case "nuxi":
+		return &programs[1321]
+	case "astro":
+		return &programs[1322]
+	case "remix":
+		return &programs[1323]
+	case "gatsby":
+		return &programs[1324]
+	case "vue-cli-service":
+		return &programs[1325]
+	case "react-scripts":
+		return &programs[1326]
+	case "craco":
+		return &programs[1327]
+	case "ng":
+		return &programs[1328]
+	case "nest":
+		return &programs[1329]
+	case "expo":
+		return &programs[1330]
+	case "eas":
+		return &programs[1331]
+	case "react-native":
+		return &programs[1332]
+	case "ionic":
+		return &programs[1333]
+	case "capacitor":
+		return &programs[1334]
+	case "cap":
+		return &programs[1335]
+	case "quasar":
+		return &programs[1336]
+	case "ember":
+		return &programs[1337]
+	case "docusaurus":
+		return &programs[1338]
+	case "vuepress":
+		return &programs[1339]
+	case "vitepress":
+		return &programs[1340]
+	case "eleventy":
+		return &programs[1341]
+	case "strapi":
+		return &programs[1342]
+	case "medusa":
+		return &programs[1343]
+	case "payload":
+		return &programs[1344]
+	case "wrangler":
+		return &programs[1345]
+	case "vercel":
+		return &programs[1346]
+	case "netlify":
+		return &programs[1347]
+	case "firebase":
+		return &programs[1348]
+	case "amplify":
+		return &programs[1349]
+	case "serverless":
+		return &programs[1350]
+	case "sls":
+		return &programs[1351]
+	case "sst":
+		return &programs[1352]
+	case "supabase":
+		return &programs[1353]
+	case "prisma":
+		return &programs[1354]
+	case "drizzle-kit":
+		return &programs[1355]
+	case "typeorm":
+		return &programs[1356]
+	case "sequelize":
+		return &programs[1357]
+	case "sequelize-cli":
+		return &programs[1358]
+	case "knex":
+		return &programs[1359]
+	case "mikro-orm":
+		return &programs[1360]
+	case "graphql-codegen":
+		return &programs[1361]
+	case "openapi-generator":
+		return &programs[1362]
+	case "openapi-generator-cli":
+		return &programs[1363]
+	case "openapi-typescript":
+		return &programs[1364]
+	case "orval":
+		return &programs[1365]
+	case "swagger-cli":
+		return &programs[1366]
+	case "redocly":
+		return &programs[1367]
+	case "spectral":
+		return &programs[1368]
+	case "changeset":
+		return &programs[1369]
+	case "semantic-release":
+		return &programs[1370]
+	case "release-it":
+		return &programs[1371]
+	case "np":
+		return &programs[1372]
+	case "turbo":
+		return &programs[1373]
+	case "rush":
+		return &programs[1374]
+	case "rushx":
+		return &programs[1375]
+	case "wireit":
+		return &programs[1376]
+	case "moon":
+		return &programs[1377]
+	case "husky":
+		return &programs[1378]
+	case "patch-package":
+		return &programs[1379]
+	case "live-server":
+		return &programs[1380]
+	case "json-server":
+		return &programs[1381]
+	case "browser-sync":
+		return &programs[1382]
+	case "localtunnel":
+		return &programs[1383]
+	case "lt":
+		return &programs[1384]
+	case "ngrok":
+		return &programs[1385]
+	case "pm2":
+		return &programs[1386]
+	case "forever":
+		return &programs[1387]
+	case "plop":
+		return &programs[1388]
+	case "hygen":
+		return &programs[1389]
+	case "yo":
+		return &programs[1390]
+	case "degit":
+		return &programs[1391]
+	case "tiged":
+		return &programs[1392]
+	case "create-react-app":
+		return &programs[1393]
+	case "create-next-app":
+		return &programs[1394]
+	case "create-vite":
+		return &programs[1395]
+	case "shadcn":
+		return &programs[1396]
+	case "vsce":
+		return &programs[1397]
+	case "ovsx":
+		return &programs[1398]
+	case "electron":
+		return &programs[1399]
+	case "electron-builder":
+		return &programs[1400]
+	case "electron-forge":
+		return &programs[1401]
+	case "tauri":
+		return &programs[1402]
+	case "esm":
+		return &programs[1403]
+	case "zx":
+		return &programs[1404]
+	case "wasp":
+		return &programs[1405]
+	case "convex":
+		return &programs[1406]
+	case "inngest":
+		return &programs[1407]
+	case "trigger":
+		return &programs[1408]
+	case "solid":
+		return &programs[1409]
+	case "qwik":
+		return &programs[1410]
+	case "hardhat":
+		return &programs[1411]
+	case "forge":
+		return &programs[1412]
+	case "cast":
+		return &programs[1413]
+	case "anvil":
+		return &programs[1414]
+	case "truffle":
+		return &programs[1415]
+	case "anchor":
+		return &programs[1416]
+	case "solana":
+		return &programs[1417]
+	case "nft":
+		return &programs[1418]
+	case "nginx":
+		return &programs[1419]
+	case "nice":
+		return &programs[1420]
+	case "ninja":
+		return &programs[1421]
+	case "ninja-build":
+		return &programs[1422]
+	case "nix":
+		return &programs[1423]
+	case "nix-shell":
+		return &programs[1424]
+	case "nl":
+		return &programs[1425]
+	case "nm":
+		return &programs[1426]
+	case "objdump":
+		return &programs[1427]
+	case "readelf":
+		return &programs[1428]
+	case "size":
+		return &programs[1429]
+	case "otool":
+		return &programs[1430]
+	case "nmap":
+		return &programs[1431]
+	case "nmcli":
+		return &programs[1432]
+	case "node":
+		return &programs[1433]
+	case "nodejs":
+		return &programs[1434]
+	case "node.exe":
+		return &programs[1435]
+	case "nodemon":
+		return &programs[1436]
+	case "nohup":
+		return &programs[1437]
+	case "nomad":
+		return &programs[1438]
+	case "npm":
+		return &programs[1439]
+	case "npm-run-all":
+		return &programs[1440]
+	case "run-s":
+		return &programs[1441]
+	case "run-p":
+		return &programs[1442]
+	case "npm-run-all2":
+		return &programs[1443]
+	case "nproc":
+		return &programs[1444]
+	case "npx":
+		return &programs[1445]
+	case "nsenter":
+		return &programs[1446]
+	case "ntpq":
+		return &programs[1447]
+	case "nu":
+		return &programs[1448]
+	case "elvish":
+		return &programs[1449]
+	case "xonsh":
+		return &programs[1450]
+	case "pwsh":
+		return &programs[1451]
+	case "powershell":
+		return &programs[1452]
+	case "cmd":
+		return &programs[1453]
+	case "cmd.exe":
+		return &programs[1454]
+	case "powershell.exe":
+		return &programs[1455]
+	case "wsl":
+		return &programs[1456]
+	case "wsl.exe":
+		return &programs[1457]
+	case "oil":
+		return &programs[1458]
+	case "osh":
+		return &programs[1459]
+	case "ysh":
+		return &programs[1460]
+	case "rc":
+		return &programs[1461]
+	case "es":
+		return &programs[1462]
+	case "numactl":
+		return &programs[1463]
+	case "numfmt":
+		return &programs[1464]
+	case "nvidia-smi":
+		return &programs[1465]
+	case "nvme":
+		return &programs[1466]
+	case "ocaml":
+		return &programs[1467]
+	case "od":
+		return &programs[1468]
+	case "op":
+		return &programs[1469]
+	case "doppler":
+		return &programs[1470]
+	case "openrsync":
+		return &programs[1471]
+	case "openssl":
+		return &programs[1472]
+	case "opentofu":
+		return &programs[1473]
+	case "osascript":
+		return &programs[1474]
+	case "packer":
+		return &programs[1475]
+	case "pacman":
+		return &programs[1476]
+	case "pandoc":
+		return &programs[1477]
+	case "parallel":
+		return &programs[1478]
+	case "parted":
+		return &programs[1479]
+	case "paste":
+		return &programs[1480]
+	case "patch":
+		return &programs[1481]
+	case "pathchk":
+		return &programs[1482]
+	case "pbzip2":
+		return &programs[1483]
+	case "lbzip2":
+		return &programs[1484]
+	case "lzop":
+		return &programs[1485]
+	case "lrzip":
+		return &programs[1486]
+	case "pct":
+		return &programs[1487]
+	case "pctrestore":
+		return &programs[1488]
+	case "pdfinfo":
+		return &programs[1489]
+	case "pdftotext":
+		return &programs[1490]
+	case "pdftoppm":
+		return &programs[1491]
+	case "pdfimages":
+		return &programs[1492]
+	case "tesseract":
+		return &programs[1493]
+	case "ps2pdf":
+		return &programs[1494]
+	case "pdfseparate":
+		return &programs[1495]
+	case "pdftohtml":
+		return &programs[1496]
+	case "pdftops":
+		return &programs[1497]
+	case "pdftocairo":
+		return &programs[1498]
+	case "pdm":
+		return &programs[1499]
+	case "hatch":
+		return &programs[1500]
+	case "rye":
+		return &programs[1501]
+	case "pipenv":
+		return &programs[1502]
+	case "pixi":
+		return &programs[1503]
+	case "flit":
+		return &programs[1504]
+	case "perf":
+		return &programs[1505]
+	case "perl":
+		return &programs[1506]
+	case "perl5":
+		return &programs[1507]
+	case "perl5.36":
+		return &programs[1508]
+	case "perl5.38":
+		return &programs[1509]
+	case "perl5.40":
+		return &programs[1510]
+	case "pg_dump":
+		return &programs[1511]
+	case "pg_dumpall":
+		return &programs[1512]
+	case "pg_basebackup":
+		return &programs[1513]
+	case "vacuumdb":
+		return &programs[1514]
+	case "reindexdb":
+		return &programs[1515]
+	case "createdb":
+		return &programs[1516]
+	case "createuser":
+		return &programs[1517]
+	case "initdb":
+		return &programs[1518]
+	case "pg_isready":
+		return &programs[1519]
+	case "pg_lsclusters":
+		return &programs[1520]
+	case "pg_resetwal":
+		return &programs[1521]
+	case "pg_restore":
+		return &programs[1522]
+	case "pgbench":
+		return &programs[1523]
+	case "clusterdb":
+		return &programs[1524]
+	case "pg_ctl":
+		return &programs[1525]
+	case "pg_ctlcluster":
+		return &programs[1526]
+	case "pgrep":
+		return &programs[1527]
+	case "php":
+		return &programs[1528]
+	case "php7.4":
+		return &programs[1529]
+	case "php8.0":
+		return &programs[1530]
+	case "php8.1":
+		return &programs[1531]
+	case "php8.2":
+		return &programs[1532]
+	case "php8.3":
+		return &programs[1533]
+	case "php8.4":
+		return &programs[1534]
+	case "php-cgi":
+		return &programs[1535]
+	case "phpunit":
+		return &programs[1536]
+	case "pest":
+		return &programs[1537]
+	case "phpstan":
+		return &programs[1538]
+	case "psalm":
+		return &programs[1539]
+	case "phpcs":
+		return &programs[1540]
+	case "phpcbf":
+		return &programs[1541]
+	case "php-cs-fixer":
+		return &programs[1542]
+	case "pint":
+		return &programs[1543]
+	case "rector":
+		return &programs[1544]
+	case "phpmd":
+		return &programs[1545]
+	case "infection":
+		return &programs[1546]
+	case "phan":
+		return &programs[1547]
+	case "deptrac":
+		return &programs[1548]
+	case "larastan":
+		return &programs[1549]
+	case "behat":
+		return &programs[1550]
+	case "codecept":
+		return &programs[1551]
+	case "paratest":
+		return &programs[1552]
+	case "artisan":
+		return &programs[1553]
+	case "symfony":
+		return &programs[1554]
+	case "drush":
+		return &programs[1555]
+	case "wp":
+		return &programs[1556]
+	case "pickletools":
+		return &programs[1557]
+	case "pidwait":
+		return &programs[1558]
+	case "pigz":
+		return &programs[1559]
+	case "unpigz":
+		return &programs[1560]
+	case "compress":
+		return &programs[1561]
+	case "uncompress":
+		return &programs[1562]
+	case "zopfli":
+		return &programs[1563]
+	case "brotli":
+		return &programs[1564]
+	case "ping":
+		return &programs[1565]
+	case "ping6":
+		return &programs[1566]
+	case "arping":
+		return &programs[1567]
+	case "fping":
+		return &programs[1568]
+	case "pinky":
+		return &programs[1569]
+	case "pip":
+		return &programs[1570]
+	case "pip3":
+		return &programs[1571]
+	case "pip2":
+		return &programs[1572]
+	case "pip3.8":
+		return &programs[1573]
+	case "pip3.9":
+		return &programs[1574]
+	case "pip3.10":
+		return &programs[1575]
+	case "pip3.11":
+		return &programs[1576]
+	case "pip3.12":
+		return &programs[1577]
+	case "pip3.13":
+		return &programs[1578]
+	case "pip3.14":
+		return &programs[1579]
+	case "pip.exe":
+		return &programs[1580]
+	case "pipx":
+		return &programs[1581]
+	case "pkexec":
+		return &programs[1582]
+	case "pkgutil":
+		return &programs[1583]
+	case "pkill":
+		return &programs[1584]
+	case "playwright":
+		return &programs[1585]
+	case "plocate":
+		return &programs[1586]
+	case "mlocate":
+		return &programs[1587]
+	case "plutil":
+		return &programs[1588]
+	case "pnpm":
+		return &programs[1589]
+	case "pnpx":
+		return &programs[1590]
+	case "poetry":
+		return &programs[1591]
+	case "popd":
+		return &programs[1592]
+	case "pr":
+		return &programs[1593]
+	case "pre-commit":
+		return &programs[1594]
+	case "prek":
+		return &programs[1595]
+	case "lefthook":
+		return &programs[1596]
+	case "overcommit":
+		return &programs[1597]
+	case "prettier":
+		return &programs[1598]
+	case "print":
+		return &programs[1599]
+	case "printenv":
+		return &programs[1600]
+	case "printf":
+		return &programs[1601]
+	case "prlimit":
+		return &programs[1602]
+	case "profiles":
+		return &programs[1603]
+	case "proot":
+		return &programs[1604]
+	case "protoc":
+		return &programs[1605]
+	case "proxychains4":
+		return &programs[1606]
+	case "proxychains":
+		return &programs[1607]
+	case "ps":
+		return &programs[1608]
+	case "psql":
+		return &programs[1609]
+	case "ptx":
+		return &programs[1610]
+	case "pulumi":
+		return &programs[1611]
+	case "pushd":
+		return &programs[1612]
+	case "pv":
+		return &programs[1613]
+	case "pve-firewall":
+		return &programs[1614]
+	case "pveam":
+		return &programs[1615]
+	case "pveceph":
+		return &programs[1616]
+	case "pvecm":
+		return &programs[1617]
+	case "pvenode":
+		return &programs[1618]
+	case "ha-manager":
+		return &programs[1619]
+	case "pvereport":
+		return &programs[1620]
+	case "corosync-quorumtool":
+		return &programs[1621]
+	case "pvesh":
+		return &programs[1622]
+	case "pvesm":
+		return &programs[1623]
+	case "pvesr":
+		return &programs[1624]
+	case "pmxcfs":
+		return &programs[1625]
+	case "pvedaemon":
+		return &programs[1626]
+	case "pveproxy":
+		return &programs[1627]
+	case "pvestatd":
+		return &programs[1628]
+	case "proxmox-backup-client":
+		return &programs[1629]
+	case "proxmox-backup-manager":
+		return &programs[1630]
+	case "rados":
+		return &programs[1631]
+	case "crm":
+		return &programs[1632]
+	case "pcs":
+		return &programs[1633]
+	case "pvesubscription":
+		return &programs[1634]
+	case "pveum":
+		return &programs[1635]
+	case "pveversion":
+		return &programs[1636]
+	case "pwd":
+		return &programs[1637]
+	case "py_compile":
+		return &programs[1638]
+	case "compileall":
+		return &programs[1639]
+	case "pydoc":
+		return &programs[1640]
+	case "pyproject-build":
+		return &programs[1641]
+	case "build":
+		return &programs[1642]
+	case "pypy":
+		return &programs[1643]
+	case "pypy3":
+		return &programs[1644]
+	case "python.exe":
+		return &programs[1645]
+	case "py":
+		return &programs[1646]
+	case "pytest":
+		return &programs[1647]
+	case "py.test":
+		return &programs[1648]
+	case "python":
+		return &programs[1649]
+	case "python2":
+		return &programs[1650]
+	case "python3":
+		return &programs[1651]
+	case "python2.7":
+		return &programs[1652]
+	case "python3.7":
+		return &programs[1653]
+	case "python3.8":
+		return &programs[1654]
+	case "python3.9":
+		return &programs[1655]
+	case "python3.10":
+		return &programs[1656]
+	case "python3.11":
+		return &programs[1657]
+	case "python3.12":
+		return &programs[1658]
+	case "python3.13":
+		return &programs[1659]
+	case "python3.14":
+		return &programs[1660]
+	case "qm":
+		return &programs[1661]
+	case "qmrestore":
+		return &programs[1662]
+	case "r":
+		return &programs[1663]
+	case "rails":
+		return &programs[1664]
+	case "railway":
+		return &programs[1665]
+	case "rake":
+		return &programs[1666]
+	case "raku":
+		return &programs[1667]
+	case "perl6":
+		return &programs[1668]
+	case "rbd":
+		return &programs[1669]
+	case "rclone":
+		return &programs[1670]
+	case "read":
+		return &programs[1671]
+	case "readlink":
+		return &programs[1672]
+	case "realpath":
+		return &programs[1673]
+	case "redis-cli":
+		return &programs[1674]
+	case "remake":
+		return &programs[1675]
+	case "bmake":
+		return &programs[1676]
+	case "pmake":
+		return &programs[1677]
+	case "rename":
+		return &programs[1678]
+	case "resolvectl":
+		return &programs[1679]
+	case "restic":
+		return &programs[1680]
+	case "rev":
+		return &programs[1681]
+	case "rg":
+		return &programs[1682]
+	case "rgrep":
+		return &programs[1683]
+	case "ggrep":
+		return &programs[1684]
+	case "pcregrep":
+		return &programs[1685]
+	case "pcre2grep":
+		return &programs[1686]
+	case "rimraf":
+		return &programs[1687]
+	case "del":
+		return &programs[1688]
+	case "trash":
+		return &programs[1689]
+	case "trash-put":
+		return &programs[1690]
+	case "del-cli":
+		return &programs[1691]
+	case "shx":
+		return &programs[1692]
+	case "cpx":
+		return &programs[1693]
+	case "cpy":
+		return &programs[1694]
+	case "ncp":
+		return &programs[1695]
+	case "mkdirp":
+		return &programs[1696]
+	case "copyfiles":
+		return &programs[1697]
+	case "replace-in-file":
+		return &programs[1698]
+	case "ripgrep":
+		return &programs[1699]
+	case "rlwrap":
+		return &programs[1700]
+	case "rm":
+		return &programs[1701]
+	case "grm":
+		return &programs[1702]
+	case "rmdir":
+		return &programs[1703]
+	case "route":
+		return &programs[1704]
+	case "rpm":
+		return &programs[1705]
+	case "rspec":
+		return &programs[1706]
+	case "rsync":
+		return &programs[1707]
+	case "rubocop":
+		return &programs[1708]
+	case "standardrb":
+		return &programs[1709]
+	case "reek":
+		return &programs[1710]
+	case "brakeman":
+		return &programs[1711]
+	case "erblint":
+		return &programs[1712]
+	case "haml-lint":
+		return &programs[1713]
+	case "slim-lint":
+		return &programs[1714]
+	case "srb":
+		return &programs[1715]
+	case "steep":
+		return &programs[1716]
+	case "sorbet":
+		return &programs[1717]
+	case "solargraph":
+		return &programs[1718]
+	case "yard":
+		return &programs[1719]
+	case "rails_best_practices":
+		return &programs[1720]
+	case "fasterer":
+		return &programs[1721]
+	case "flog":
+		return &programs[1722]
+	case "flay":
+		return &programs[1723]
+	case "ruby":
+		return &programs[1724]
+	case "ruby2.7":
+		return &programs[1725]
+	case "ruby3.0":
+		return &programs[1726]
+	case "ruby3.1":
+		return &programs[1727]
+	case "ruby3.2":
+		return &programs[1728]
+	case "ruby3.3":
+		return &programs[1729]
 	case "ruff":
-		return &programs[1733]
+		return &programs[1730]
 	case "run0":
-		return &programs[1734]
+		return &programs[1731]
 	case "runcon":
-		return &programs[1735]
+		return &programs[1732]
 	case "runuser":
-		return &programs[1736]
+		return &programs[1733]
 	case "rustc":
-		return &programs[1737]
+		return &programs[1734]
 	case "rustfmt":
-		return &programs[1738]
+		return &programs[1735]
 	case "rustup":
-		return &programs[1739]
+		return &programs[1736]
 	case "s3cmd":
-		return &programs[1740]
+		return &programs[1737]
+	case "samu":
+		return &programs[1738]
 	case "say":
-		return &programs[1741]
+		return &programs[1739]
 	case "open":
-		return &programs[1742]
+		return &programs[1740]
 	case "xdg-open":
-		return &programs[1743]
+		return &programs[1741]
 	case "start":
-		return &programs[1744]
+		return &programs[1742]
 	case "explorer.exe":
-		return &programs[1745]
+		return &programs[1743]
 	case "afplay":
-		return &programs[1746]
+		return &programs[1744]
 	case "aplay":
-		return &programs[1747]
+		return &programs[1745]
 	case "paplay":
-		return &programs[1748]
+		return &programs[1746]
 	case "notify-send":
-		return &programs[1749]
+		return &programs[1747]
 	case "pbcopy":
-		return &programs[1750]
+		return &programs[1748]
 	case "pbpaste":
-		return &programs[1751]
+		return &programs[1749]
 	case "xclip":
-		return &programs[1752]
+		return &programs[1750]
 	case "xsel":
-		return &programs[1753]
+		return &programs[1751]
 	case "wl-copy":
-		return &programs[1754]
+		return &programs[1752]
 	case "wl-paste":
-		return &programs[1755]
+		return &programs[1753]
 	case "clip.exe":
-		return &programs[1756]
+		return &programs[1754]
 	case "screencapture":
-		return &programs[1757]
+		return &programs[1755]
 	case "scrot":
-		return &programs[1758]
+		return &programs[1756]
 	case "import":
-		return &programs[1759]
+		return &programs[1757]
 	case "xdotool":
-		return &programs[1760]
+		return &programs[1758]
 	case "wmctrl":
-		return &programs[1761]
+		return &programs[1759]
 	case "xprop":
-		return &programs[1762]
+		return &programs[1760]
 	case "xrandr":
-		return &programs[1763]
+		return &programs[1761]
 	case "gsettings":
-		return &programs[1764]
+		return &programs[1762]
 	case "dconf":
-		return &programs[1765]
+		return &programs[1763]
 	case "zenity":
-		return &programs[1766]
+		return &programs[1764]
 	case "dialog":
-		return &programs[1767]
+		return &programs[1765]
 	case "whiptail":
-		return &programs[1768]
+		return &programs[1766]
 	case "mail":
-		return &programs[1769]
+		return &programs[1767]
 	case "mailx":
-		return &programs[1770]
+		return &programs[1768]
 	case "msmtp":
-		return &programs[1771]
+		return &programs[1769]
 	case "swaks":
-		return &programs[1772]
+		return &programs[1770]
 	case "logger":
-		return &programs[1773]
+		return &programs[1771]
 	case "systemd-cat":
-		return &programs[1774]
+		return &programs[1772]
 	case "scons":
-		return &programs[1775]
+		return &programs[1773]
 	case "waf":
-		return &programs[1776]
+		return &programs[1774]
 	case "tup":
-		return &programs[1777]
+		return &programs[1775]
 	case "redo":
-		return &programs[1778]
+		return &programs[1776]
 	case "buck":
-		return &programs[1779]
+		return &programs[1777]
 	case "buck2":
-		return &programs[1780]
+		return &programs[1778]
 	case "pants":
-		return &programs[1781]
+		return &programs[1779]
 	case "please":
-		return &programs[1782]
+		return &programs[1780]
 	case "drake":
-		return &programs[1783]
+		return &programs[1781]
 	case "thor":
-		return &programs[1784]
+		return &programs[1782]
 	case "invoke":
-		return &programs[1785]
+		return &programs[1783]
 	case "inv":
-		return &programs[1786]
+		return &programs[1784]
 	case "fab":
-		return &programs[1787]
+		return &programs[1785]
 	case "doit":
-		return &programs[1788]
+		return &programs[1786]
 	case "nox":
-		return &programs[1789]
+		return &programs[1787]
 	case "ant":
-		return &programs[1790]
+		return &programs[1788]
 	case "sbt":
-		return &programs[1791]
+		return &programs[1789]
 	case "lein":
-		return &programs[1792]
+		return &programs[1790]
 	case "boot":
-		return &programs[1793]
+		return &programs[1791]
 	case "mill":
-		return &programs[1794]
+		return &programs[1792]
 	case "bleep":
-		return &programs[1795]
+		return &programs[1793]
 	case "grunt":
-		return &programs[1796]
+		return &programs[1794]
 	case "gulp":
-		return &programs[1797]
+		return &programs[1795]
 	case "jake":
-		return &programs[1798]
+		return &programs[1796]
 	case "cake":
-		return &programs[1799]
+		return &programs[1797]
 	case "mage":
-		return &programs[1800]
+		return &programs[1798]
 	case "xmake":
-		return &programs[1801]
+		return &programs[1799]
 	case "premake5":
-		return &programs[1802]
+		return &programs[1800]
 	case "earthly":
-		return &programs[1803]
+		return &programs[1801]
 	case "dagger":
-		return &programs[1804]
+		return &programs[1802]
 	case "tilt":
-		return &programs[1805]
+		return &programs[1803]
 	case "skaffold":
-		return &programs[1806]
+		return &programs[1804]
 	case "garden":
-		return &programs[1807]
+		return &programs[1805]
 	case "bit":
-		return &programs[1808]
+		return &programs[1806]
 	case "scp":
-		return &programs[1809]
+		return &programs[1807]
 	case "screen":
-		return &programs[1810]
+		return &programs[1808]
 	case "byobu":
-		return &programs[1811]
+		return &programs[1809]
 	case "zellij":
-		return &programs[1812]
+		return &programs[1810]
 	case "dtach":
-		return &programs[1813]
+		return &programs[1811]
 	case "abduco":
-		return &programs[1814]
+		return &programs[1812]
 	case "script":
-		return &programs[1815]
+		return &programs[1813]
 	case "scriptreplay":
-		return &programs[1816]
+		return &programs[1814]
 	case "scutil":
-		return &programs[1817]
+		return &programs[1815]
 	case "sdiff":
-		return &programs[1818]
+		return &programs[1816]
 	case "security":
-		return &programs[1819]
+		return &programs[1817]
 	case "sed":
-		return &programs[1820]
+		return &programs[1818]
 	case "sendmail":
-		return &programs[1821]
+		return &programs[1819]
 	case "seq":
-		return &programs[1822]
+		return &programs[1820]
 	case "service":
-		return &programs[1823]
+		return &programs[1821]
 	case "set":
-		return &programs[1824]
+		return &programs[1822]
 	case "setarch":
-		return &programs[1825]
+		return &programs[1823]
 	case "setcap":
-		return &programs[1826]
+		return &programs[1824]
 	case "useradd":
-		return &programs[1827]
+		return &programs[1825]
 	case "userdel":
-		return &programs[1828]
+		return &programs[1826]
 	case "usermod":
-		return &programs[1829]
+		return &programs[1827]
 	case "groupadd":
-		return &programs[1830]
+		return &programs[1828]
 	case "groupdel":
-		return &programs[1831]
+		return &programs[1829]
 	case "groupmod":
-		return &programs[1832]
+		return &programs[1830]
 	case "adduser":
-		return &programs[1833]
+		return &programs[1831]
 	case "deluser":
-		return &programs[1834]
+		return &programs[1832]
 	case "passwd":
-		return &programs[1835]
+		return &programs[1833]
 	case "chpasswd":
-		return &programs[1836]
+		return &programs[1834]
 	case "chsh":
-		return &programs[1837]
+		return &programs[1835]
 	case "gpasswd":
+		return &programs[1836]
+	case "addgroup":
+		return &programs[1837]
+	case "delgroup":
 		return &programs[1838]
 	case "setopt":
 		return &programs[1839]
@@ -4694,7 +4694,7 @@ func effectOf(word string) Effect {
 }
 
 // Risks is how many lists of rows there are, the empty one counted.
-const Risks = 216
+const Risks = 221
 
 var risks = [Risks][]Row{
 	1: {
@@ -4753,6 +4753,9 @@ var risks = [Risks][]Row{
 		{Class: Moderate, Cause: "mutating operation"},
 	},
 	14: {
+		{Class: Moderate, Cause: "reaches another host"},
+	},
+	15: {
 		{Subs: "secretsmanager/get-secret-value ssm/get-parameter* */get-*-password* */get-session-token */get-authorization-token", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help */help */*/help", Class: Safe, Cause: "read-only"},
 		{Subs: "*/describe-* */list-* */get-* s3/ls sts/get-caller-identity configure/list logs/tail", Class: Safe, Cause: "read-only"},
@@ -4760,60 +4763,60 @@ var risks = [Risks][]Row{
 		{Subs: "s3/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	15: {
+	16: {
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Subs: "version find */list */show */*/list */*/show */*/*/list */*/*/show */list-* */*/list-*", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete */*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	16: {
+	17: {
 		{With: "-w", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	17: {
+	18: {
 		{With: "-c", Class: Safe, Cause: "runs another command"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	18: {
+	19: {
 		{Subs: "cache", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	19: {
+	20: {
 		{With: "--check|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose --color --no-color"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	20: {
+	21: {
 		{With: "-c|--cache-file|-w|-g|--garbage-collect", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	21: {
+	22: {
 		{Subs: "status list is-installed systemd-efi-options", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	22: {
+	23: {
 		{Subs: "ls show head version help", Class: Safe, Cause: "read-only"},
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	23: {
+	24: {
 		{Subs: "list ls info search home deps uses outdated config doctor leaves desc cat", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall upgrade tap", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall remove rm untap autoremove", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	24: {
+	25: {
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	25: {
+	26: {
 		{Subs: "images containers inspect info version ps", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	26: {
+	27: {
 		{Class: Safe, Cause: "runs another command"},
 	},
-	27: {
+	28: {
 		{Subs: "ls list ll la view info show v outdated search ping whoami root prefix bin explain why fund help licenses config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "install i add ci update up upgrade install-test it link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
@@ -4823,20 +4826,26 @@ var risks = [Risks][]Row{
 		{Subs: "run run-script test t tst start stop restart exec x dlx create init", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	28: {
+	29: {
 		{Subs: "install update add", Class: Moderate, Cause: "installs a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	29: {
+	30: {
 		{Subs: "list status tree introspect get-property monitor capture", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	30: {
+	31: {
+		{Class: Moderate, Cause: "runs in a container"},
+	},
+	32: {
 		{With: "-l|--list|-t|--test|-c|--stdout", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	31: {
+	33: {
+		{Class: High, Cause: "runs with other rights"},
+	},
+	34: {
 		{Subs: "search version locate-project read-manifest pkgid help", Class: Safe, Cause: "read-only"},
 		{Subs: "install add", Class: Moderate, Cause: "installs a package"},
 		{Subs: "publish yank owner", Class: High, Cause: "publishes to others"},
@@ -4844,122 +4853,129 @@ var risks = [Risks][]Row{
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	32: {
+	35: {
 		{Subs: "status health df version versions osd/tree osd/df osd/ls osd/dump osd/stat osd/status osd/perf osd/pool/ls osd/pool/stats pg/stat pg/dump mon/stat mon/dump quorum_status fs/ls fs/status mgr/services features", Class: Safe, Cause: "read-only"},
 		{Subs: "auth/list auth/ls auth/get auth/get-key auth/print-key", Class: Moderate, Cause: "shows a secret"},
 		{With: "+0 -s|--status|-v|--version|-w|--watch", Class: Safe, Cause: "read-only"},
 		{Subs: "osd/pool/rm osd/pool/delete osd/purge osd/destroy osd/rm fs/rm auth/del", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	33: {
+	36: {
+		{Class: Moderate, Cause: "runs another command"},
+	},
+	37: {
+		{With: "-u|-U|-/", Class: High, Cause: "runs as another user"},
+		{Class: Moderate, Cause: "runs another command"},
+	},
+	38: {
 		{Subs: "tracking sources sourcestats activity ntpdata selectdata serverstats", Class: Safe, Cause: "read-only", Free: "-n -v"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	34: {
+	39: {
 		{Class: High, Cause: "needs root"},
 	},
-	35: {
+	40: {
 		{With: "--extract-certificates|--entitlements|-s|--sign|--remove-signature|-f|--force", Class: Moderate, Cause: "mutating operation"},
 		{With: "-v|--verify|-d|--display|-h|-dv|-dvv|-dvvv", Class: Safe, Cause: "read-only", Free: "-r --deep --strict --verbose -R"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	36: {
+	41: {
 		{With: "@-*", Class: Moderate, Cause: "looks up what is no name of a command"},
 		{Class: Safe, Cause: "runs another command"},
 	},
-	37: {
+	42: {
 		{Subs: "install require update", Class: Moderate, Cause: "installs a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	38: {
+	43: {
 		{Subs: "list info search env/list config/show package/list", Class: Safe, Cause: "read-only"},
 		{Subs: "install create update env/create", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove uninstall env/remove", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	39: {
+	44: {
 		{Subs: "members version info catalog kv/get", Class: Safe, Cause: "read-only"},
 		{Subs: "kv/delete leave force-leave", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	40: {
+	45: {
 		{Subs: "list info", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "debug gdb", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	41: {
+	46: {
 		{With: "-R|-k|-H|-L", Class: High, Cause: "mutating operation"},
 		{With: "-s|-n|-b", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	42: {
+	47: {
 		{Subs: "ls digest manifest config catalog version validate", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	43: {
+	48: {
 		{Subs: "ps images inspect inspecti inspectp logs stats statsp version info pods img imagefsinfo", Class: Safe, Cause: "read-only"},
 		{Subs: "rm rmi rmp", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	44: {
+	49: {
 		{With: "-r", Class: High, Cause: "destructive operation"},
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	45: {
+	50: {
 		{Subs: "luksFormat luksErase erase reencrypt luksKillSlot", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "status luksDump isLuks luksUUID", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	46: {
+	51: {
 		{With: "+0 -h|-M|--manual|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	47: {
+	52: {
 		{With: "-s|--set", Class: Moderate, Cause: "mutating operation"},
 		{With: "@+*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	48: {
+	53: {
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	49: {
+	54: {
 		{With: "@if=*", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	50: {
+	55: {
 		{Subs: "read read-type domains find help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	51: {
+	56: {
 		{With: "-f", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	52: {
+	57: {
 		{Subs: "list info activity listfilesystems apfs/list cs/list appleraid/list", Class: Safe, Cause: "read-only", Free: "-plist --all -all"},
 		{Subs: "eraseDisk eraseVolume partitionDisk secureErase zeroDisk randomDisk reformat apfs/deleteContainer apfs/deleteVolume", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	53: {
+	58: {
 		{With: "-c|--read-clear|-C|--clear|-D|--console-off|-E|--console-on|-n|--console-level", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	54: {
+	59: {
 		{Subs: "ls info table status deps version targets", Class: Safe, Cause: "read-only"},
 		{Subs: "remove remove_all wipe_table", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	55: {
+	60: {
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	56: {
+	61: {
 		{Subs: "ps images inspect logs version info top stats port diff history search events container/ls container/list container/ps container/inspect container/logs container/top container/stats container/port container/diff image/ls image/list image/inspect image/history network/ls network/inspect volume/ls volume/inspect system/df system/info context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du manifest/inspect compose/ps compose/logs compose/config compose/ls compose/images compose/top compose/version compose/port", Class: Safe, Cause: "read-only"},
 		{Subs: "run create exec container/run container/exec", With: "--privileged", Class: High, Cause: "gives a container the host's rights"},
 		{Subs: "run exec container/run container/exec compose/run compose/exec", Class: Moderate, Cause: "runs a program of its own"},
@@ -4968,105 +4984,102 @@ var risks = [Risks][]Row{
 		{Subs: "push image/push", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	57: {
+	62: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	58: {
+	63: {
 		{Subs: "version account/get */list */get */*/list */*/get", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete */*/delete */rm */*/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	59: {
+	64: {
 		{With: "-l|--list|-L|--listfiles|-s|--status|-S|--search|-p|--print-avail|-c|--contents|-I|--info|--get-selections|--verify|-V", Class: Safe, Cause: "read-only"},
 		{With: "-i|--install|--unpack|--configure", Class: High, Cause: "installs a package"},
 		{With: "-r|--remove|-P|--purge", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	60: {
+	65: {
 		{With: "-I|--info|-c|--contents|-f|--field|-W|--show", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	61: {
+	66: {
 		{Class: High, Cause: "destructive operation"},
 	},
-	62: {
+	67: {
 		{With: "-create|-delete|-append|-merge|-change|-changei|-passwd", Class: High, Cause: "changes users or their rights"},
 		{Subs: "*/list */read */search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{With: "-list|-read|-search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	63: {
+	68: {
 		{Subs: "get version info", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	64: {
+	69: {
 		{Subs: "get version member/list endpoint/health endpoint/status endpoint/hashkv alarm/list user/list role/list user/get role/get", Class: Safe, Cause: "read-only"},
 		{Subs: "del member/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	65: {
+	70: {
 		{With: "-i|--driver|-S|--statistics|-g|--show-ring|-a|--show-pause|-k|--show-features|-l|--show-channels|-m|--module-info|-T|--show-time-stamping|-P|--show-permaddr|-c|--show-coalesce", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	66: {
+	71: {
 		{Subs: "status ping version banned", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	67: {
+	72: {
 		{With: "-x|--exec|-X|--exec-batch", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	68: {
+	73: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	69: {
+	74: {
 		{With: "-delete", Class: High, Cause: "destructive operation"},
 		{With: "-exec|-execdir|-ok|-okdir", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	70: {
+	75: {
 		{With: "--list-all|--list-ports|--list-services|--state|--get-zones|--get-active-zones", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	71: {
+	76: {
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	72: {
+	77: {
 		{Subs: "get logs tree trace check stats events version diff", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	73: {
+	78: {
 		{Subs: "status logs version apps/list releases regions/list machine/list", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy apps/destroy machine/destroy volumes/destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	74: {
-		{Class: Moderate, Cause: "reaches another host"},
-	},
-	75: {
+	79: {
 		{Subs: "auth/print-access-token auth/print-identity-token auth/application-default/print-access-token", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help topic logging/read logging/logs/list", Class: Safe, Cause: "read-only"},
 		{Subs: "version info config/list config/get-value */list */describe */*/list */*/describe */*/*/list */*/*/describe", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete */*/delete */*/*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	76: {
+	80: {
 		{Subs: "list search info environment contents dependency outdated which", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall cleanup", Class: Moderate, Cause: "removes a package"},
 		{Subs: "push yank owner", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	77: {
+	81: {
 		{Subs: "pr/* issue/* repo/view release/view", With: "-w|--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "*/list */view */status */checks */diff search/*", With: "--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view", Class: Safe, Cause: "read-only"},
@@ -5079,7 +5092,7 @@ var risks = [Risks][]Row{
 		{Subs: "repo/delete release/delete secret/delete run/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	78: {
+	82: {
 		{Subs: "fsck", With: "--lost-found", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "status log diff show rev-parse blame annotate shortlog describe cat-file ls-files ls-tree for-each-ref rev-list name-rev grep count-objects var version help whatchanged show-ref show-branch merge-base diff-tree diff-files diff-index range-diff cherry check-ignore check-attr check-ref-format verify-commit verify-tag fsck bisect/log worktree/list stash/list stash/show remote/show remote/get-url submodule/status notes/list notes/show lfs/ls-files lfs/status reflog/show config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "branch", With: "-d|--delete|-D", Class: Moderate, Cause: "mutating operation: deletes a branch"},
@@ -5126,12 +5139,12 @@ var risks = [Risks][]Row{
 		{Subs: "fetch pull clone ls-remote remote/update", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	79: {
+	83: {
 		{Subs: "mr/list mr/view mr/diff issue/list issue/view repo/view repo/list ci/list ci/view ci/status ci/get release/list release/view auth/status label/list version", Class: Safe, Cause: "read-only"},
 		{Subs: "repo/delete release/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	80: {
+	84: {
 		{Subs: "list", With: "-export|-compiled|-mod", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "version list doc help", Class: Safe, Cause: "read-only"},
 		{Subs: "env", With: "-w|-u", Class: Moderate, Cause: "mutating operation"},
@@ -5140,571 +5153,575 @@ var risks = [Risks][]Row{
 		{Subs: "clean fmt mod work", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	81: {
+	85: {
 		{With: "-w", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	82: {
+	86: {
+		{Class: High, Cause: "runs as another user"},
+	},
+	87: {
 		{Subs: "ls cat stat du version hash", Class: Safe, Cause: "read-only"},
 		{Subs: "rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	83: {
+	88: {
 		{Subs: "version */list */describe", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	84: {
+	89: {
 		{Subs: "help info verify checksum imageinfo isencrypted plugins", Class: Safe, Cause: "read-only", Free: "-plist -type"},
 		{Subs: "erasekeys", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	85: {
+	90: {
 		{Subs: "list ls get status history search/repo search/hub show template version lint env repo/list dependency/list verify plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete rollback", Class: High, Cause: "destructive operation"},
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	86: {
+	91: {
 		{Subs: "apps ps logs releases status version addons", Class: Safe, Cause: "read-only"},
 		{Subs: "apps/destroy pg/reset addons/destroy apps:destroy pg:reset addons:destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	87: {
+	92: {
 		{Subs: "push", Class: Moderate, Cause: "sends data to a host"},
 		{Subs: "strip rollback", Class: High, Cause: "destructive operation: rewrites history"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	88: {
+	93: {
 		{With: "-c|-d|-w|-r|-a|-n", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	89: {
+	94: {
 		{With: "-F|--file", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	90: {
+	95: {
 		{With: "+2", Class: High, Cause: "changes the network setup"},
 		{With: "-a|-s", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	91: {
+	96: {
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", With: "+1", Class: High, Cause: "changes the network setup"},
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", Class: Safe, Cause: "read-only"},
 		{Subs: "*/show */s */list */ls */l */lst route/get r/get ro/get", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	92: {
+	97: {
 		{With: "-L|--list|-S|--list-rules|-C|--check", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	93: {
+	98: {
 		{With: "-c|--check-only|--check|-d|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	94: {
+	99: {
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	95: {
+	100: {
 		{With: "--vacuum-size|--vacuum-time|--vacuum-files|--rotate|--flush|--sync|--relinquish-var|--smart-relinquish-var|--setup-keys|--update-catalog", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	96: {
+	101: {
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	97: {
+	102: {
 		{With: "@-1", Class: Forbidden, Cause: "destructive operation: ends every process"},
 		{With: "@1", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "-l|-L|--list|--table", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	98: {
+	103: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process of a name, on some systems every process"},
 	},
-	99: {
+	104: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process"},
 	},
-	100: {
+	105: {
 		{Subs: "get/kubeconfig", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get version", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	101: {
+	106: {
 		{Subs: "version config/print config/images certs/check-expiration", Class: Safe, Cause: "read-only"},
 		{Subs: "reset", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	102: {
+	107: {
 		{Subs: "get/secret*", With: "-o|--output", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get describe logs explain api-resources api-versions cluster-info top version options events diff wait auth/can-i auth/whoami config/view config/get-contexts config/get-clusters config/get-users config/current-context rollout/status rollout/history plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete drain", Class: Moderate, Cause: "mutating operation: deletes objects"},
 		{Subs: "exec run debug attach", Class: Moderate, Cause: "mutating operation: runs a program in the cluster"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	103: {
+	108: {
 		{With: "-d", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	104: {
+	109: {
 		{With: "-C|--clear|-S|--set", Class: High, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	105: {
+	110: {
 		{Subs: "list print blame hostinfo dumpstate help version print-disabled print-cache", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	106: {
+	111: {
 		{Class: Moderate, Cause: "mutating operation: deletes objects"},
 	},
-	107: {
+	112: {
 		{With: "-f|-t|-tt|-T|-y|-o", Class: Moderate, Cause: "reads or writes files beside the search"},
 		{With: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	108: {
+	113: {
 		{With: "-p|--print-cache", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	109: {
+	114: {
 		{With: "@+*", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	110: {
+	115: {
 		{With: "-info|-archs|-detailed_info|-verify_arch", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	111: {
+	116: {
 		{Subs: "reboot poweroff halt", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Subs: "list-* *-status show-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	112: {
+	117: {
 		{With: "-d|--debug|--version", Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	113: {
+	118: {
 		{With: "-l|--list|-a|--all", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	114: {
+	119: {
 		{With: "-dump", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	115: {
+	120: {
 		{Subs: "list list-images status show show-image image-status", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
+		{Subs: "shell login", Class: High, Cause: "runs as another user"},
 		{Subs: "poweroff reboot terminate kill remove", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	116: {
+	121: {
 		{With: "--zero-superblock", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-D|--detail|-E|--examine|-Q|--query", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	117: {
+	122: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	118: {
+	123: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	119: {
+	124: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	120: {
+	125: {
 		{With: "+1", Class: High, Cause: "needs root"},
 		{With: "-a|--all", Class: High, Cause: "needs root"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	121: {
+	126: {
 		{With: "-f|-F|-r|-w|-W", Class: High, Cause: "destructive operation on a disk"},
 		{With: "-l|-ll|-v", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	122: {
+	127: {
 		{Subs: "status ping version processlist variables extended-status", Class: Safe, Cause: "read-only"},
 		{Subs: "drop shutdown", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	123: {
+	128: {
 		{Subs: "get status info help", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	124: {
+	129: {
 		{With: "-listallnetworkservices|-listnetworkserviceorder|-listallhardwareports|-listvalidmedia|-listVLANs|-listlocations|-listpreferredwirelessnetworks|-getinfo|-getdnsservers|-getsearchdomains|-getcurrentlocation|-getcomputername|-getairportnetwork|-getairportpower|-getwebproxy|-getMTU|-getmacaddress", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	125: {
+	130: {
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	126: {
+	131: {
 		{Subs: "list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	127: {
+	132: {
 		{With: "-v|-V|-h|-?", Class: Safe, Cause: "read-only"},
 		{With: "-t|-T", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: High, Cause: "mutating operation on a service"},
 	},
-	128: {
+	133: {
 		{Subs: "*/show */status */list */wifi/list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	129: {
+	134: {
 		{Subs: "status version node/status job/status job/inspect alloc/status alloc/logs server/members job/plan", Class: Safe, Cause: "read-only"},
 		{Subs: "stop job/stop system/gc", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	130: {
+	135: {
 		{With: "-p|--peers", Class: Safe, Cause: "read-only", Free: "-n -c"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	131: {
+	136: {
 		{With: "+0 -L|--list-gpus|-q|--query|--query-gpu|--query-compute-apps", Class: Safe, Cause: "read-only", Free: "-i --id -d --display -x --xml-format --format -l --loop -lms"},
 		{With: "+0 --help|-h", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	132: {
+	137: {
 		{Subs: "list list-ns list-ctrl id-ctrl id-ns smart-log error-log show-regs get-log get-feature version", Class: Safe, Cause: "read-only"},
 		{Subs: "format sanitize write write-zeroes dsm", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	133: {
+	138: {
 		{Subs: "version help list", Class: Safe, Cause: "read-only", Free: "-a -commands -digest-commands -cipher-commands -b -o -f -p -d -v"},
 		{Subs: "x509", With: "-noout", Class: Safe, Cause: "read-only", Free: "-in -inform -subject -issuer -startdate -enddate -dates -serial -fingerprint -text -pubkey -modulus -email -hash -purpose -sha256 -sha1 -md5 -ext -checkend -nameopt"},
 		{Subs: "s_client s_time", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	134: {
+	139: {
 		{With: "-Q|--query", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -s|--search", Class: Safe, Cause: "read-only"},
 		{With: "-S|--sync -i|--info", Class: Safe, Cause: "read-only"},
 		{With: "-R|--remove", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	135: {
+	140: {
 		{Subs: "*/print", With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "*/print", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	136: {
+	141: {
 		{With: "--dry-run", Class: Safe, Cause: "read-only", Free: "-p -i -d -s -N -R -E -l -F -b -p0 -p1 -p2 --input --strip --quiet --reverse --forward --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	137: {
+	142: {
 		{Subs: "status get list config pending showcmd listsnapshot cloudinit/dump", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy delete unlink rollback delsnapshot", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	138: {
+	143: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	139: {
+	144: {
 		{With: "-f", Class: Moderate, Cause: "reaches another host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	140: {
+	145: {
 		{Subs: "list show freeze check help inspect debug index/versions config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "install", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	141: {
+	146: {
 		{With: "--packages|--pkgs|--pkgs-plist|--files|--export-plist|--pkg-info|--file-info|--groups|--check-signature|--payload-files", Class: Safe, Cause: "read-only", Free: "--volume --only-files --only-dirs --regexp --verbose"},
 		{Class: High, Cause: "removes a package"},
 	},
-	142: {
+	147: {
 		{With: "-convert|-insert|-replace|-remove|-extract|-create|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only", Free: "-p -lint -type -help -s -h"},
 	},
-	143: {
+	148: {
 		{Subs: "publish unpublish deprecate dist-tag owner access token npm/publish", Class: High, Cause: "publishes to others"},
 		{Subs: "install i add ci update up upgrade import link dedupe", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall un rm r remove prune", Class: Moderate, Cause: "removes a package"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	144: {
+	149: {
 		{Subs: "install add update sync", Class: Moderate, Cause: "installs a package"},
 		{Subs: "remove", Class: Moderate, Cause: "removes a package"},
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	145: {
+	150: {
 		{Subs: "help status list show version validate", Class: Safe, Cause: "read-only", Free: "-type -verbose -all"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	146: {
+	151: {
 		{Subs: "version stack/ls whoami", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy stack/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	147: {
+	152: {
 		{Subs: "status compile localnet", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	148: {
+	153: {
 		{Subs: "list available", Class: Safe, Cause: "read-only"},
 		{Subs: "remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	149: {
+	154: {
 		{Subs: "status pool/ls pool/get", Class: Safe, Cause: "read-only"},
 		{Subs: "purge pool/destroy osd/destroy mon/destroy", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	150: {
+	155: {
 		{Subs: "status get nodes", Class: Safe, Cause: "read-only"},
 		{Subs: "delete delnode", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	151: {
+	156: {
 		{Subs: "status show list-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	152: {
+	157: {
 		{Subs: "get status ls usage help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	153: {
+	158: {
 		{Subs: "status list path", Class: Safe, Cause: "read-only"},
 		{Subs: "free remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	154: {
+	159: {
 		{Subs: "get", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	155: {
+	160: {
 		{Subs: "user/list user/permissions role/list group/list acl/list realm/list", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	156: {
+	161: {
 		{Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 	},
-	157: {
+	162: {
 		{Subs: "ls list info du status snap/ls showmapped diff", Class: Safe, Cause: "read-only"},
 		{Subs: "rm remove snap/rm snap/purge snap/rollback trash/purge", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	158: {
+	163: {
 		{Subs: "ls lsl lsd lsf lsjson size check cat about listremotes version tree", Class: Safe, Cause: "read-only"},
 		{Subs: "delete deletefile purge sync move moveto rmdirs cleanup bisync", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	159: {
+	164: {
 		{Subs: "flushall flushdb FLUSHALL FLUSHDB shutdown SHUTDOWN", Class: High, Cause: "destructive operation"},
 		{Subs: "get GET mget MGET ttl TTL pttl PTTL type TYPE exists EXISTS dbsize DBSIZE info INFO ping PING strlen STRLEN hget HGET hgetall HGETALL llen LLEN lrange LRANGE scard SCARD smembers SMEMBERS zcard ZCARD zrange ZRANGE lastsave LASTSAVE time TIME", Class: Safe, Cause: "read-only", Free: "-h -p -n -a -u --raw --no-raw --csv --json"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	160: {
+	165: {
 		{Subs: "status query service openpgp tlsa statistics show-cache show-server-state", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	161: {
+	166: {
 		{With: "-r|-R|--recursive -f|--force", Class: Forbidden, Cause: "destructive operation"},
 		{With: "--no-preserve-root", Class: Forbidden, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	162: {
+	167: {
 		{Subs: "add del delete flush change", Class: High, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	163: {
+	168: {
 		{With: "-q|--query|-qa|-qi|-ql|-qf|-qc|-qd|-qR|-qip|-qlp|-qpi|-qpl|-qai|-qal", Class: Safe, Cause: "read-only"},
 		{With: "-V|--verify", Class: Safe, Cause: "read-only"},
 		{With: "-e|--erase", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "installs a package"},
 	},
-	164: {
+	169: {
 		{With: "--delete|--delete-before|--delete-during|--del|--delete-after|--delete-delay|--delete-excluded|--remove-source-files", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	165: {
+	170: {
 		{Subs: "help version rule linter config", Class: Safe, Cause: "read-only"},
 		{With: "-h|-V|--help|--version", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	166: {
+	171: {
 		{Subs: "toolchain/list target/list component/list check", Class: Safe, Cause: "read-only"},
 		{Subs: "self/uninstall", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	167: {
+	172: {
 		{Subs: "ls la du info", Class: Safe, Cause: "read-only"},
 		{Subs: "del rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	168: {
+	173: {
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	169: {
+	174: {
 		{With: "--dns|--get|--proxy|--nwi|-r", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "changes the network setup"},
 	},
-	170: {
+	175: {
 		{Subs: "help list-keychains default-keychain show-keychain-info", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "shows a secret"},
 	},
-	171: {
+	176: {
 		{With: "-i|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	172: {
+	177: {
 		{Subs: "*/status", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{With: "--status-all", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	173: {
+	178: {
 		{With: "-l|--list|-d|--dump|-J|--json|-V|--verify", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	174: {
+	179: {
 		{With: "-p|--print|-i|--info", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	175: {
+	180: {
 		{With: "-c", Class: Moderate, Cause: "mutating operation"},
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	176: {
+	181: {
 		{With: "-s|--setProperty|-r|--rotate|-c|-z|-Z|-o|--out|-d|--deleteProperty|-e|-m|-i|-f|-p", Class: Moderate, Cause: "mutating operation"},
 		{With: "-g|--getProperty|--verify|-v", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	177: {
+	182: {
 		{Subs: "inspect list-tags manifest-digest", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	178: {
+	183: {
 		{Class: Moderate, Cause: "holds the shell"},
 	},
-	179: {
+	184: {
 		{With: "-s|--smart|-o|--offlineauto|-S|--saveauto|-t|--test|-X|--abort", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	180: {
+	185: {
 		{Subs: "list info find version services changes connections", Class: Safe, Cause: "read-only"},
 		{Subs: "install refresh", Class: High, Cause: "installs a package"},
 		{Subs: "remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	181: {
+	186: {
 		{With: "-a|--assess|--status|--list|--disable-status", Class: Safe, Cause: "read-only", Free: "-v --verbose -t --type --context --raw"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	182: {
+	187: {
 		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
 		{Subs: "config/connection-strings config/cs", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "config/view config/get-contexts", Class: Safe, Cause: "read-only"},
 		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	183: {
+	188: {
 		{With: "-K|--kill", Class: Moderate, Cause: "changes the network setup"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	184: {
+	189: {
 		{Subs: "status st stat log diff info list ls cat blame annotate praise propget proplist help", Class: Safe, Cause: "read-only"},
 		{Subs: "commit ci", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	185: {
+	190: {
 		{With: "-s|--summary|--show", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	186: {
+	191: {
 		{With: "-w|--write", Class: High, Cause: "needs root"},
 		{With: "-p|--load|--system", Class: High, Cause: "needs root"},
 		{With: "@*=*", Class: High, Cause: "needs root"},
 		{With: "-d|-e|-n|-N|-a|-A|-X|-b|-q|-r", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	187: {
+	192: {
 		{Subs: "status is-active is-enabled is-failed list-* show cat get-default help is-system-running show-environment", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot poweroff halt kexec soft-reboot rescue emergency exit suspend hibernate hybrid-sleep isolate", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation on a service"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	188: {
+	193: {
 		{Subs: "time blame critical-chain plot dot verify security calendar timespan timestamp unit-paths syscall-filter condition exit-status cat-config unit-files capability inspect-elf", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	189: {
+	194: {
 		{With: "--cat-config", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	190: {
+	195: {
 		{With: "-t|--list", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	191: {
+	196: {
 		{With: "-z|-Z", Class: High, Cause: "runs a program of its own"},
 		{Class: High, Cause: "needs root"},
 	},
-	192: {
+	197: {
 		{Subs: "version show output validate graph providers state/list state/show workspace/list workspace/show", Class: Safe, Cause: "read-only"},
 		{Subs: "fmt", With: "-check", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy state/rm force-unlock", Class: High, Cause: "destructive operation"},
 		{Subs: "apply", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	193: {
+	198: {
 		{Subs: "destroy", Class: High, Cause: "destructive operation"},
 		{Subs: "apply run-all", Class: High, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	194: {
+	199: {
 		{Subs: "help version destinationinfo isexcluded latestbackup listbackups listlocalsnapshots machinedirectory status uniquesize compare", Class: Safe, Cause: "read-only", Free: "-m"},
 		{Subs: "delete deletelocalsnapshots deleteinprogress", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	195: {
+	200: {
 		{Subs: "clean", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	196: {
+	201: {
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	197: {
+	202: {
 		{Subs: "info", With: "-c|--cleanup-db", Class: High, Cause: "destructive operation"},
 		{Subs: "info monitor", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	198: {
+	203: {
 		{Subs: "status", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	199: {
+	204: {
 		{With: "-l|-t|-v|-Z|-p|-c", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	200: {
+	205: {
 		{With: "--display|--list|--query|--get-selections", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	201: {
+	206: {
 		{Subs: "help python/dir tool/list tool/dir cache/dir", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only", Free: "-h -V --help --version"},
 		{Subs: "add sync lock pip/install pip/sync tool/install python/install", Class: Moderate, Cause: "installs a package"},
@@ -5712,67 +5729,67 @@ var risks = [Risks][]Row{
 		{Subs: "publish", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	202: {
+	207: {
 		{Subs: "destroy box/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	203: {
+	208: {
 		{Subs: "status version list kv/list auth/list secrets/list policy/list policy/read", Class: Safe, Cause: "read-only"},
 		{Subs: "read kv/get", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "delete kv/delete kv/destroy operator/seal", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	204: {
+	209: {
 		{Subs: "version get backup/get backup/describe backup/logs restore/get restore/describe restore/logs schedule/get", Class: Safe, Cause: "read-only"},
 		{Subs: "delete backup/delete restore/delete schedule/delete uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	205: {
+	210: {
 		{Subs: "list dominfo domstate dumpxml domblklist domiflist vcpuinfo net-list net-info pool-list pool-info vol-list nodeinfo version uri hostname capabilities snapshot-list domstats", Class: Safe, Cause: "read-only", Free: "--all --inactive --name --title --persistent --transient"},
 		{Subs: "destroy undefine vol-delete pool-delete snapshot-delete net-destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	206: {
+	211: {
 		{With: "-c|--check", Class: Safe, Cause: "read-only", Free: "-q -s -f"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	207: {
+	212: {
 		{With: "+0 -h|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	208: {
+	213: {
 		{With: "-a|--all|-o|--offset", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	209: {
+	214: {
 		{With: "-w|-d|-c", Class: Moderate, Cause: "mutating operation"},
 		{With: "-p|-l|-h|--help|-pl|-px|-lx|-plx", Class: Safe, Cause: "read-only", Free: "-r -s -v -x"},
 		{With: "+1", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	210: {
+	215: {
 		{With: "--output|-o", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	211: {
+	216: {
 		{With: "+2", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	212: {
+	217: {
 		{With: "-i|--inplace|-s|--split-exp|--in-place", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	213: {
+	218: {
 		{Subs: "list get diff", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy rollback", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	214: {
+	219: {
 		{Subs: "status list get history iostat", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy labelclear", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	215: {
+	220: {
 		{Subs: "info if search se list-* lu repos lr patches packages what-provides", Class: Safe, Cause: "read-only"},
 		{Subs: "install in update up dist-upgrade dup patch", Class: High, Cause: "installs a package"},
 		{Subs: "remove rm", Class: High, Cause: "removes a package"},
@@ -5847,7 +5864,7 @@ var programs = [...]Program{
 	{Name: "blacken-docs", Operands: Outputs, Options: options42, Workdir: true},
 	{Name: "djlint", Operands: Outputs, Options: options42, Workdir: true},
 	{Name: "djhtml", Operands: Outputs, Options: options42, Workdir: true},
-	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options43, Ends: true, Special: "ssh"},
+	{Name: "autossh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options43, Risk: 14, Ends: true, Special: "ssh"},
 	{Name: "ava", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
 	{Name: "tap", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
 	{Name: "jasmine", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
@@ -5883,8 +5900,8 @@ var programs = [...]Program{
 	{Name: "awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
 	{Name: "gawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
 	{Name: "mawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
-	{Name: "aws", Style: Exact, Options: options46, Subs: subs67, Risk: 14, Inherit: true, Special: "aws"},
-	{Name: "az", Style: Exact, Options: options68, Subs: subs90, Risk: 15, Inherit: true, Special: "azure"},
+	{Name: "aws", Style: Exact, Options: options46, Subs: subs67, Risk: 15, Inherit: true, Special: "aws"},
+	{Name: "az", Style: Exact, Options: options68, Subs: subs90, Risk: 16, Inherit: true, Special: "azure"},
 	{Name: "b2sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "md5sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sha1sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -5892,18 +5909,18 @@ var programs = [...]Program{
 	{Name: "sha256sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sha384sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sha512sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "badblocks", Operands: Unread, Risk: 16},
+	{Name: "badblocks", Operands: Unread, Risk: 17},
 	{Name: "base64", Operands: Reads, Options: options92, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "base32", Operands: Reads, Options: options92, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "basename", Operands: Names, Options: options93, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "basenc", Operands: Reads, Options: options92, Shared: [][]Option{options5}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options38, Risk: 17, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options38, Risk: 17, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options38, Risk: 17, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options38, Risk: 17, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options38, Risk: 17, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "bat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 18},
-	{Name: "batcat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 18},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 19},
+	{Name: "batcat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 19},
 	{Name: "bats", Style: POSIX, Operands: Script, Options: options95, Ends: true},
 	{Name: "bazel", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Workdir: true},
 	{Name: "bazelisk", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Workdir: true},
@@ -5960,44 +5977,45 @@ var programs = [...]Program{
 	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
 	{Name: "taplo", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
 	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "black", Operands: Outputs, Options: options42, Risk: 19, Workdir: true},
-	{Name: "blkid", Operands: Names, Options: options103, Risk: 20},
-	{Name: "bootctl", Operands: Unread, Risk: 21},
+	{Name: "black", Operands: Outputs, Options: options42, Risk: 20, Workdir: true},
+	{Name: "blkid", Operands: Names, Options: options103, Risk: 21},
+	{Name: "bootctl", Operands: Unread, Risk: 22},
 	{Name: "borg", Operands: Unread, Options: options104, Subs: subs107, Inherit: true},
 	{Name: "borgbackup", Operands: Unread, Options: options104, Subs: subs107, Inherit: true},
-	{Name: "bq", Operands: Unread, Options: options108, Risk: 22},
+	{Name: "bq", Operands: Unread, Options: options108, Risk: 23},
 	{Name: "break", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "continue", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "shift", Style: NoOpts, Risk: 2, Safe: true},
-	{Name: "brew", Operands: Unread, Options: options109, Subs: subs115, Risk: 23},
+	{Name: "brew", Operands: Unread, Options: options109, Subs: subs115, Risk: 24},
 	{Name: "btop", Options: options116},
 	{Name: "atop", Options: options116},
 	{Name: "glances", Options: options116},
 	{Name: "nvtop", Options: options116},
 	{Name: "iftop", Options: options116},
 	{Name: "nethogs", Options: options116},
-	{Name: "btrfs", Operands: Unread, Risk: 24},
-	{Name: "lvcreate", Operands: Unread, Risk: 24},
-	{Name: "vgcreate", Operands: Unread, Risk: 24},
-	{Name: "pvcreate", Operands: Unread, Risk: 24},
-	{Name: "fsck", Operands: Unread, Risk: 24},
-	{Name: "e2fsck", Operands: Unread, Risk: 24},
-	{Name: "resize2fs", Operands: Unread, Risk: 24},
-	{Name: "hdparm", Operands: Unread, Risk: 24},
+	{Name: "btrfs", Operands: Unread, Risk: 25},
+	{Name: "lvcreate", Operands: Unread, Risk: 25},
+	{Name: "vgcreate", Operands: Unread, Risk: 25},
+	{Name: "pvcreate", Operands: Unread, Risk: 25},
+	{Name: "fsck", Operands: Unread, Risk: 25},
+	{Name: "e2fsck", Operands: Unread, Risk: 25},
+	{Name: "resize2fs", Operands: Unread, Risk: 25},
+	{Name: "hdparm", Operands: Unread, Risk: 25},
+	{Name: "fsck.ext4", Operands: Unread, Risk: 25},
 	{Name: "buf", Style: Exact, Options: options117, Inherit: true, Workdir: true},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options35, Risk: 25},
-	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 26, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options118, Subs: subs124, Risk: 27, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
-	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 28, Workdir: true},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options35, Risk: 26},
+	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Plain: true, Special: "command"},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options118, Subs: subs124, Risk: 28, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
+	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 29, Workdir: true},
 	{Name: "bundler", Operands: Unread, Options: options125, Subs: subs128, Workdir: true},
 	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options129, Risk: 5, Ends: true, Workdir: true},
-	{Name: "busctl", Operands: Unread, Risk: 29},
-	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 26, Ends: true, Special: "busybox"},
-	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 26, Ends: true, Special: "busybox"},
-	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options130, Ends: true},
+	{Name: "busctl", Operands: Unread, Risk: 30},
+	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Special: "busybox"},
+	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Special: "busybox"},
+	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options130, Risk: 31, Ends: true},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "bzip2", Operands: Outputs, Options: options131, Risk: 30, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options131, Risk: 30, Beside: true},
+	{Name: "bzip2", Operands: Outputs, Options: options131, Risk: 32, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options131, Risk: 32, Beside: true},
 	{Name: "bzmore", Operands: Reads, Options: options132},
 	{Name: "c++filt", Operands: Reads, Options: options133},
 	{Name: "addr2line", Operands: Reads, Options: options133},
@@ -6021,8 +6039,8 @@ var programs = [...]Program{
 	{Name: "ipdb", Operands: Script, Options: options134, Ends: true},
 	{Name: "caffeinate", Operands: RunsArgs, Options: options135, Ends: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options136, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options137, Subs: subs155, Risk: 31, Inherit: true, Workdir: true, Plugins: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options136, Risk: 33, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options137, Subs: subs155, Risk: 34, Inherit: true, Workdir: true, Plugins: true},
 	{Name: "cat", Operands: Reads, Options: options156, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -6038,189 +6056,161 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options157, Special: "gcc"},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options158, Risk: 2, Safe: true, Special: "cd"},
-	{Name: "cdk", Style: Exact, Options: options159, Subs: subs160, Inherit: true, Workdir: true},
-	{Name: "cdktf", Style: Exact, Options: options159, Subs: subs160, Inherit: true, Workdir: true},
-	{Name: "ceph", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 32},
-	{Name: "cgexec", Operands: RunsArgs, Options: options163, Ends: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options157, Risk: 2, Safe: true, Special: "cd"},
+	{Name: "cdk", Style: Exact, Options: options158, Subs: subs159, Inherit: true, Workdir: true},
+	{Name: "cdktf", Style: Exact, Options: options158, Subs: subs159, Inherit: true, Workdir: true},
+	{Name: "ceph", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 35},
+	{Name: "cgexec", Operands: RunsArgs, Options: options162, Risk: 36, Ends: true},
 	{Name: "chattr", Operands: Unread, Risk: 1},
 	{Name: "setfacl", Operands: Unread, Risk: 1},
-	{Name: "chcon", Operands: ModeOutputs, Options: options164, Shared: [][]Option{options5}},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options158, Safe: true, Special: "cd"},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options165, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chmod", Operands: ModeWrites, Options: options166, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chown", Operands: ModeOutputs, Options: options167, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options168, Ends: true},
-	{Name: "chronyc", Operands: Unread, Risk: 33},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options169, Risk: 34, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options170, Risk: 26, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options171, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options171, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "clear", Operands: Names, Options: options172, Risk: 2},
-	{Name: "cmake", Style: Joined, Options: options173, Risk: 5, Workdir: true, Special: "cmake"},
-	{Name: "cmp", Operands: Reads, Options: options174, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "cnpm", Operands: Unread, Options: options175, Subs: subs178, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "tnpm", Operands: Unread, Options: options175, Subs: subs178, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "code", Operands: Outputs, Options: options179, Risk: 1},
-	{Name: "codesign", Operands: Unread, Risk: 35},
-	{Name: "colordiff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Safe: true},
-	{Name: "colrm", Options: options181, Shared: [][]Option{options5}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options182, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options183, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options184, Risk: 36, Ends: true, Plain: true, Special: "command"},
-	{Name: "command-not-found", Operands: Names, Options: options185, Shared: [][]Option{options5}, Safe: true},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options186}, Risk: 2, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options187, Shared: [][]Option{options186}, Risk: 2, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options188},
-	{Name: "composer", Operands: Unread, Options: options189, Subs: subs192, Risk: 37, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options189, Subs: subs192, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options193},
-	{Name: "conda", Operands: Unread, Options: options194, Subs: subs197, Risk: 38},
-	{Name: "mamba", Operands: Unread, Options: options194, Subs: subs197, Risk: 38},
-	{Name: "consul", Style: Dash, Operands: Unread, Options: options198, Subs: subs205, Risk: 39, Inherit: true},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options206},
-	{Name: "coredumpctl", Operands: Unread, Risk: 40},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs209, Ends: true},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 41},
-	{Name: "coverage", Operands: Unread, Options: options210, Subs: subs213, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options214, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "cpack", Style: Joined, Options: options215, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options216},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options35, Risk: 42},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options35, Risk: 43},
-	{Name: "crontab", Operands: Script, Options: options217, Risk: 44, Stdin: true, Special: "crontab"},
+	{Name: "chcon", Operands: ModeOutputs, Options: options163, Shared: [][]Option{options5}},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options157, Safe: true, Special: "cd"},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options164, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chmod", Operands: ModeWrites, Options: options165, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chown", Operands: ModeOutputs, Options: options166, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options167, Risk: 37, Ends: true},
+	{Name: "chronyc", Operands: Unread, Risk: 38},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options168, Risk: 39, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options169, Risk: 27, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "clear", Operands: Names, Options: options171, Risk: 2},
+	{Name: "cmake", Style: Joined, Options: options172, Risk: 5, Workdir: true, Special: "cmake"},
+	{Name: "cmp", Operands: Reads, Options: options173, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "cnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "tnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "code", Operands: Outputs, Options: options178, Risk: 1},
+	{Name: "codesign", Operands: Unread, Risk: 40},
+	{Name: "colordiff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Safe: true},
+	{Name: "colrm", Options: options180, Shared: [][]Option{options5}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options181, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options182, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options183, Risk: 41, Ends: true, Plain: true, Special: "command"},
+	{Name: "command-not-found", Operands: Names, Options: options184, Shared: [][]Option{options5}, Safe: true},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options185}, Risk: 2, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options186, Shared: [][]Option{options185}, Risk: 2, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options187},
+	{Name: "composer", Operands: Unread, Options: options188, Subs: subs191, Risk: 42, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options188, Subs: subs191, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options192, Risk: 36},
+	{Name: "conda", Operands: Unread, Options: options193, Subs: subs196, Risk: 43},
+	{Name: "mamba", Operands: Unread, Options: options193, Subs: subs196, Risk: 43},
+	{Name: "consul", Style: Dash, Operands: Unread, Options: options197, Subs: subs204, Risk: 44, Inherit: true},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "coredumpctl", Operands: Unread, Risk: 45},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs208, Ends: true},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 46},
+	{Name: "coverage", Operands: Unread, Options: options209, Subs: subs212, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options213, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "cpack", Style: Joined, Options: options214, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options215},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options35, Risk: 47},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options35, Risk: 48},
+	{Name: "crontab", Operands: Script, Options: options217, Risk: 49, Stdin: true, Special: "crontab"},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "cryptsetup", Operands: Unread, Risk: 45},
+	{Name: "cryptsetup", Operands: Unread, Risk: 50},
 	{Name: "csh", Style: POSIX, Operands: Script, Options: options218, Ends: true, Stdin: true},
 	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options218, Ends: true, Stdin: true},
 	{Name: "csplit", Operands: Reads, Options: options219, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "ctest", Style: Joined, Options: options220, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options221, Risk: 46, Special: "curl"},
+	{Name: "curl", Operands: URLs, Options: options221, Risk: 51, Special: "curl"},
 	{Name: "cut", Operands: Reads, Options: options222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs224, Workdir: true},
-	{Name: "date", Options: options225, Shared: [][]Option{options5}, Risk: 47},
+	{Name: "date", Options: options225, Shared: [][]Option{options5}, Risk: 52},
 	{Name: "dbus-launch", Operands: RunsArgs, Options: options226, Ends: true},
-	{Name: "dc3dd", Risk: 48, Wordless: true},
-	{Name: "dcfldd", Risk: 48, Wordless: true},
-	{Name: "mkdosfs", Risk: 48, Wordless: true},
-	{Name: "mkfs.bfs", Risk: 48, Wordless: true},
-	{Name: "mkfs.cramfs", Risk: 48, Wordless: true},
-	{Name: "mkfs.exfat", Risk: 48, Wordless: true},
-	{Name: "mkfs.f2fs", Risk: 48, Wordless: true},
-	{Name: "mkfs.jfs", Risk: 48, Wordless: true},
-	{Name: "mkfs.minix", Risk: 48, Wordless: true},
-	{Name: "mkfs.msdos", Risk: 48, Wordless: true},
-	{Name: "mkfs.reiserfs", Risk: 48, Wordless: true},
-	{Name: "mkntfs", Risk: 48, Wordless: true},
-	{Name: "newfs", Risk: 48, Wordless: true},
-	{Name: "dd", Style: NoOpts, Shared: [][]Option{options5}, Risk: 49, Special: "dd"},
+	{Name: "dc3dd", Risk: 53, Wordless: true},
+	{Name: "dcfldd", Risk: 53, Wordless: true},
+	{Name: "mkdosfs", Risk: 53, Wordless: true},
+	{Name: "mkfs.bfs", Risk: 53, Wordless: true},
+	{Name: "mkfs.cramfs", Risk: 53, Wordless: true},
+	{Name: "mkfs.exfat", Risk: 53, Wordless: true},
+	{Name: "mkfs.f2fs", Risk: 53, Wordless: true},
+	{Name: "mkfs.jfs", Risk: 53, Wordless: true},
+	{Name: "mkfs.minix", Risk: 53, Wordless: true},
+	{Name: "mkfs.msdos", Risk: 53, Wordless: true},
+	{Name: "mkfs.reiserfs", Risk: 53, Wordless: true},
+	{Name: "mkntfs", Risk: 53, Wordless: true},
+	{Name: "newfs", Risk: 53, Wordless: true},
+	{Name: "dd", Style: NoOpts, Shared: [][]Option{options5}, Risk: 54, Special: "dd"},
 	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
 	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
 	{Name: "local", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
 	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
-	{Name: "defaults", Operands: Unread, Risk: 50},
+	{Name: "defaults", Operands: Unread, Risk: 55},
 	{Name: "delta", Operands: Unread, Options: options228, Risk: 3},
 	{Name: "delv", Options: options229},
 	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options230}, Subs: subs245, Risk: 5, Ends: true, Stdin: true, Special: "deno"},
 	{Name: "df", Operands: Names, Options: options246, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "diff3", Operands: Reads, Options: options247, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "diffstat", Operands: Reads, Options: options248, Shared: [][]Option{options5}},
 	{Name: "difft", Operands: Unread, Options: options228},
@@ -6271,39 +6261,39 @@ var programs = [...]Program{
 	{Name: "gitui", Operands: Unread, Options: options228},
 	{Name: "tig", Operands: Unread, Options: options228},
 	{Name: "watchman", Operands: Unread, Options: options228},
-	{Name: "dig", Options: options229, Risk: 51},
+	{Name: "dig", Options: options229, Risk: 56},
 	{Name: "dir", Operands: Names, Options: options249, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "dircolors", Operands: Reads, Options: options250, Shared: [][]Option{options5}, Safe: true},
 	{Name: "direnv", Operands: Unread, Subs: subs252},
 	{Name: "dirname", Operands: Names, Options: options253, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "dirs", Style: POSIX, Options: options254, Risk: 2, Safe: true},
-	{Name: "diskutil", Operands: Unread, Risk: 52},
+	{Name: "diskutil", Operands: Unread, Risk: 57},
 	{Name: "disown", Style: POSIX, Options: options255, Risk: 2},
 	{Name: "dlv", Style: Exact, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "dmesg", Options: options257, Risk: 53},
-	{Name: "dmsetup", Risk: 54, Wordless: true},
-	{Name: "dnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 55},
-	{Name: "yum", Operands: Unread, Options: options28, Subs: subs29, Risk: 55},
-	{Name: "microdnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 55},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options258, Risk: 34, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 56, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 56, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 56, Inherit: true, Plugins: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 57, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 57, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "doctl", Style: Exact, Operands: Unread, Options: options388, Subs: subs393, Risk: 58, Inherit: true},
+	{Name: "dmesg", Options: options257, Risk: 58},
+	{Name: "dmsetup", Risk: 59, Wordless: true},
+	{Name: "dnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
+	{Name: "yum", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
+	{Name: "microdnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options258, Risk: 39, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Operands: Unread, Options: options388, Subs: subs393, Risk: 63, Inherit: true},
 	{Name: "dos2unix", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
 	{Name: "unix2dos", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
 	{Name: "mac2unix", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
 	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options395, Ends: true},
 	{Name: "dotnet", Operands: Unread, Options: options396, Subs: subs400, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options401, Risk: 59},
-	{Name: "dpkg-deb", Risk: 60, Wordless: true},
+	{Name: "dpkg", Operands: Unread, Options: options401, Risk: 64},
+	{Name: "dpkg-deb", Risk: 65, Wordless: true},
 	{Name: "dpkg-query", Options: options402, Risk: 3},
 	{Name: "drill", Options: options403},
-	{Name: "dropdb", Options: options404, Risk: 61},
-	{Name: "dropuser", Options: options404, Risk: 61},
-	{Name: "dscl", Risk: 62, Wordless: true},
+	{Name: "dropdb", Options: options404, Risk: 66},
+	{Name: "dropuser", Options: options404, Risk: 66},
+	{Name: "dscl", Risk: 67, Wordless: true},
 	{Name: "dstat", Risk: 3, Wordless: true},
 	{Name: "lsscsi", Risk: 3, Wordless: true},
 	{Name: "lvdisplay", Risk: 3, Wordless: true},
@@ -6318,11 +6308,11 @@ var programs = [...]Program{
 	{Name: "echo", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "ed", Operands: Outputs, Options: options406, Stdin: true},
 	{Name: "red", Operands: Outputs, Options: options406, Stdin: true},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 63},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 68},
 	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options407},
 	{Name: "enable", Style: POSIX, Operands: Unread, Options: options408, Risk: 1, Special: "enable"},
 	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options409, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options410, Risk: 26, Ends: true, Assigns: true, Special: "env"},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options410, Risk: 27, Ends: true, Assigns: true, Special: "env"},
 	{Name: "envsubst", Options: options411, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
 	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options412},
 	{Name: "eslint", Operands: Reads, Options: options413, Workdir: true},
@@ -6331,10 +6321,10 @@ var programs = [...]Program{
 	{Name: "standard", Operands: Reads, Options: options413, Workdir: true},
 	{Name: "semistandard", Operands: Reads, Options: options413, Workdir: true},
 	{Name: "ts-standard", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options414, Subs: subs419, Risk: 64, Inherit: true},
-	{Name: "ethtool", Operands: Unread, Risk: 65},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options414, Subs: subs419, Risk: 69, Inherit: true},
+	{Name: "ethtool", Operands: Unread, Risk: 70},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options420, Risk: 26, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options420, Risk: 27, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "expand", Operands: Reads, Options: options421, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -6345,28 +6335,28 @@ var programs = [...]Program{
 	{Name: "eza", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
 	{Name: "exa", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
 	{Name: "lsd", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
-	{Name: "fail2ban-client", Operands: Unread, Risk: 66},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options425, Ends: true},
+	{Name: "fail2ban-client", Operands: Unread, Risk: 71},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options425, Risk: 36, Ends: true},
 	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options426, Risk: 1, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options427, Risk: 67},
-	{Name: "fdfind", Style: Exact, Options: options427, Risk: 67},
-	{Name: "fdisk", Operands: Unread, Risk: 68},
-	{Name: "gdisk", Operands: Unread, Risk: 68},
+	{Name: "fd", Style: Exact, Options: options427, Risk: 72},
+	{Name: "fdfind", Style: Exact, Options: options427, Risk: 72},
+	{Name: "fdisk", Operands: Unread, Risk: 73},
+	{Name: "gdisk", Operands: Unread, Risk: 73},
 	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options428, Risk: 1},
 	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options428},
 	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options428, Risk: 3},
 	{Name: "file", Operands: Reads, Options: options429, Risk: 3},
 	{Name: "finch", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options430, Risk: 69, Special: "find"},
+	{Name: "find", Style: Dash, Operands: Names, Options: options430, Risk: 74, Special: "find"},
 	{Name: "finger", Options: options431, Shared: [][]Option{options5}, Safe: true},
-	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "firewall-cmd", Operands: Unread, Risk: 70},
+	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Risk: 31, Ends: true},
+	{Name: "firewall-cmd", Operands: Unread, Risk: 75},
 	{Name: "fish", Style: POSIX, Operands: Script, Options: options432, Ends: true, Stdin: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options433, Subs: subs436, Risk: 71, Inherit: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options433, Subs: subs436, Risk: 76, Inherit: true},
 	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options437, Risk: 1, Special: "flock"},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 72},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 73, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 73, Inherit: true},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 77},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 78, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 78, Inherit: true},
 	{Name: "fmt", Operands: Reads, Options: options446, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "fnm", Operands: Unread, Subs: subs448},
 	{Name: "n", Operands: Unread, Subs: subs448},
@@ -6375,43 +6365,42 @@ var programs = [...]Program{
 	{Name: "nvm", Operands: Unread, Subs: subs448},
 	{Name: "nvs", Operands: Unread, Subs: subs448},
 	{Name: "fold", Operands: Reads, Options: options449, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "free", Operands: Names, Options: options172, Risk: 3},
-	{Name: "vmstat", Operands: Names, Options: options172, Risk: 3},
-	{Name: "iostat", Operands: Names, Options: options172, Risk: 3},
-	{Name: "mpstat", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lscpu", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsmem", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lspci", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsusb", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsmod", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsns", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsipc", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lslocks", Operands: Names, Options: options172, Risk: 3},
-	{Name: "dmidecode", Operands: Names, Options: options172, Risk: 3},
-	{Name: "hwinfo", Operands: Names, Options: options172, Risk: 3},
-	{Name: "numastat", Operands: Names, Options: options172, Risk: 3},
-	{Name: "getfacl", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsattr", Operands: Names, Options: options172, Risk: 3},
-	{Name: "last", Operands: Names, Options: options172, Risk: 3},
-	{Name: "locale", Operands: Names, Options: options172, Risk: 3},
-	{Name: "getcap", Operands: Names, Options: options172, Risk: 3},
-	{Name: "sw_vers", Operands: Names, Options: options172, Risk: 3},
-	{Name: "system_profiler", Operands: Names, Options: options172, Risk: 3},
-	{Name: "vm_stat", Operands: Names, Options: options172, Risk: 3},
-	{Name: "cal", Operands: Names, Options: options172, Risk: 3},
-	{Name: "pstree", Operands: Names, Options: options172, Risk: 3},
-	{Name: "pidof", Operands: Names, Options: options172, Risk: 3},
-	{Name: "pwdx", Operands: Names, Options: options172, Risk: 3},
-	{Name: "pmap", Operands: Names, Options: options172, Risk: 3},
-	{Name: "lsfd", Operands: Names, Options: options172, Risk: 3},
-	{Name: "findmnt", Operands: Names, Options: options172, Risk: 3},
-	{Name: "mountpoint", Operands: Names, Options: options172, Risk: 3},
-	{Name: "ftp", Style: POSIX, Options: options450, Risk: 74, Stdin: true},
+	{Name: "free", Operands: Names, Options: options171, Risk: 3},
+	{Name: "vmstat", Operands: Names, Options: options171, Risk: 3},
+	{Name: "iostat", Operands: Names, Options: options171, Risk: 3},
+	{Name: "mpstat", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lscpu", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsmem", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lspci", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsusb", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsmod", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsns", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsipc", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lslocks", Operands: Names, Options: options171, Risk: 3},
+	{Name: "dmidecode", Operands: Names, Options: options171, Risk: 3},
+	{Name: "hwinfo", Operands: Names, Options: options171, Risk: 3},
+	{Name: "numastat", Operands: Names, Options: options171, Risk: 3},
+	{Name: "getfacl", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsattr", Operands: Names, Options: options171, Risk: 3},
+	{Name: "last", Operands: Names, Options: options171, Risk: 3},
+	{Name: "locale", Operands: Names, Options: options171, Risk: 3},
+	{Name: "getcap", Operands: Names, Options: options171, Risk: 3},
+	{Name: "sw_vers", Operands: Names, Options: options171, Risk: 3},
+	{Name: "system_profiler", Operands: Names, Options: options171, Risk: 3},
+	{Name: "vm_stat", Operands: Names, Options: options171, Risk: 3},
+	{Name: "cal", Operands: Names, Options: options171, Risk: 3},
+	{Name: "pstree", Operands: Names, Options: options171, Risk: 3},
+	{Name: "pidof", Operands: Names, Options: options171, Risk: 3},
+	{Name: "pwdx", Operands: Names, Options: options171, Risk: 3},
+	{Name: "pmap", Operands: Names, Options: options171, Risk: 3},
+	{Name: "lsfd", Operands: Names, Options: options171, Risk: 3},
+	{Name: "findmnt", Operands: Names, Options: options171, Risk: 3},
+	{Name: "mountpoint", Operands: Names, Options: options171, Risk: 3},
+	{Name: "ftp", Style: POSIX, Options: options450, Risk: 14, Stdin: true},
 	{Name: "fuser", Operands: Names, Options: options451, Shared: [][]Option{options452}},
 	{Name: "fusermount", Operands: Unread},
 	{Name: "fusermount3", Operands: Unread},
 	{Name: "sshfs", Operands: Unread},
-	{Name: "fsck.ext4", Operands: Unread},
 	{Name: "xfs_growfs", Operands: Unread},
 	{Name: "xfs_repair", Operands: Unread},
 	{Name: "fstrim", Operands: Unread},
@@ -6442,8 +6431,6 @@ var programs = [...]Program{
 	{Name: "rfkill", Operands: Unread},
 	{Name: "dhclient", Operands: Unread},
 	{Name: "bluetoothctl", Operands: Unread},
-	{Name: "addgroup", Operands: Unread},
-	{Name: "delgroup", Operands: Unread},
 	{Name: "chage", Operands: Unread},
 	{Name: "chfn", Operands: Unread},
 	{Name: "vipw", Operands: Unread},
@@ -6509,117 +6496,140 @@ var programs = [...]Program{
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
 	{Name: "fzf", Options: options453, Shared: [][]Option{options5}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options157, Risk: 1, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options454, Subs: subs479, Risk: 75, Inherit: true},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options454, Subs: subs479, Risk: 79, Inherit: true},
 	{Name: "gdb", Style: Dash, Operands: Unread, Options: options480, Risk: 5, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options481, Subs: subs483, Risk: 76},
+	{Name: "gem", Operands: Unread, Options: options481, Subs: subs483, Risk: 80},
 	{Name: "getconf", Options: options484, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Risk: 2, Special: "getopts"},
 	{Name: "gfind", Style: Dash, Operands: Names, Options: options430, Special: "find"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options485, Subs: subs610, Risk: 77, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options485, Subs: subs610, Risk: 81, Inherit: true, Plugins: true, Special: "gh"},
 	{Name: "ghc", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
 	{Name: "ghci", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
 	{Name: "runghc", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
 	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
 	{Name: "ginstall", Operands: Copy, Options: options612, Shared: [][]Option{options5}},
-	{Name: "git", Operands: Unread, Options: options613, Subs: subs746, Risk: 78, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "glab", Style: Exact, Options: options747, Risk: 79},
+	{Name: "git", Operands: Unread, Options: options613, Subs: subs746, Risk: 82, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "glab", Style: Exact, Options: options747, Risk: 83},
 	{Name: "gls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gmake", Options: options749, Workdir: true, Special: "make"},
-	{Name: "remake", Options: options749, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options749, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options749, Workdir: true, Special: "make"},
-	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options750, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Risk: 80, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "god", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options779, Risk: 81},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gojq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "golangci-lint", Style: Exact, Options: options781, Subs: subs785, Inherit: true, Workdir: true},
-	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options786, Risk: 1},
-	{Name: "gpg-agent", Operands: RunsArgs, Options: options787, Ends: true},
-	{Name: "gpg2", Operands: Unread, Options: options786},
-	{Name: "gpgv", Operands: Unread, Options: options786},
-	{Name: "age", Operands: Unread, Options: options786},
-	{Name: "age-keygen", Operands: Unread, Options: options786},
-	{Name: "sops", Operands: Unread, Options: options786},
-	{Name: "pass", Operands: Unread, Options: options786},
-	{Name: "gopass", Operands: Unread, Options: options786},
-	{Name: "minisign", Operands: Unread, Options: options786},
-	{Name: "signify", Operands: Unread, Options: options786},
-	{Name: "keybase", Operands: Unread, Options: options786},
-	{Name: "bw", Operands: Unread, Options: options786},
-	{Name: "lpass", Operands: Unread, Options: options786},
-	{Name: "infisical", Operands: Unread, Options: options786},
-	{Name: "chamber", Operands: Unread, Options: options786},
-	{Name: "aws-vault", Operands: Unread, Options: options786},
-	{Name: "teller", Operands: Unread, Options: options786},
-	{Name: "gradle", Style: Exact, Options: options788, Risk: 5, Workdir: true, Special: "mvn"},
-	{Name: "gradlew", Style: Exact, Options: options788, Workdir: true, Special: "mvn"},
-	{Name: "grealpath", Operands: Names, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "grep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "grm", Operands: Writes, Options: options791, Shared: [][]Option{options5}},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options792, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gsed", Operands: PatternReads, Options: options793, Shared: [][]Option{options5}, Special: "sed"},
-	{Name: "gsort", Operands: Reads, Options: options794, Shared: [][]Option{options5}},
-	{Name: "gsplit", Operands: InOut, Options: options795, Shared: [][]Option{options5}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options796, Subs: subs799, Risk: 82},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options800, Shared: [][]Option{options5}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options800, Shared: [][]Option{options5}, Special: "tar"},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options801}, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options802, Ends: true, Plain: true},
+	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options749, Ends: true, Stdin: true},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Risk: 84, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "god", Operands: Reads, Options: options777, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options778, Risk: 85},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options778},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options778},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options778},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options778},
+	{Name: "gojq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "golangci-lint", Style: Exact, Options: options780, Subs: subs784, Inherit: true, Workdir: true},
+	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
+	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
+	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
+	{Name: "gpg", Operands: Unread, Options: options785, Risk: 1},
+	{Name: "gpg-agent", Operands: RunsArgs, Options: options786, Risk: 36, Ends: true},
+	{Name: "gpg2", Operands: Unread, Options: options785},
+	{Name: "gpgv", Operands: Unread, Options: options785},
+	{Name: "age", Operands: Unread, Options: options785},
+	{Name: "age-keygen", Operands: Unread, Options: options785},
+	{Name: "sops", Operands: Unread, Options: options785},
+	{Name: "pass", Operands: Unread, Options: options785},
+	{Name: "gopass", Operands: Unread, Options: options785},
+	{Name: "minisign", Operands: Unread, Options: options785},
+	{Name: "signify", Operands: Unread, Options: options785},
+	{Name: "keybase", Operands: Unread, Options: options785},
+	{Name: "bw", Operands: Unread, Options: options785},
+	{Name: "lpass", Operands: Unread, Options: options785},
+	{Name: "infisical", Operands: Unread, Options: options785},
+	{Name: "chamber", Operands: Unread, Options: options785},
+	{Name: "aws-vault", Operands: Unread, Options: options785},
+	{Name: "teller", Operands: Unread, Options: options785},
+	{Name: "gradle", Style: Exact, Options: options787, Risk: 5, Workdir: true, Special: "mvn"},
+	{Name: "gradlew", Style: Exact, Options: options787, Workdir: true, Special: "mvn"},
+	{Name: "grealpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Safe: true},
+	{Name: "grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gsed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Special: "sed"},
+	{Name: "gsort", Operands: Reads, Options: options792, Shared: [][]Option{options5}},
+	{Name: "gsplit", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Here: true},
+	{Name: "gsutil", Style: Exact, Options: options794, Subs: subs797, Risk: 87},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options799}, Risk: 36, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 36, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options27, Workdir: true},
@@ -6652,93 +6662,95 @@ var programs = [...]Program{
 	{Name: "puppet", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "chef-client", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "knife", Operands: Unread, Options: options27, Workdir: true},
-	{Name: "guniq", Operands: InOut, Options: options803, Shared: [][]Option{options5}},
-	{Name: "gwc", Operands: Reads, Options: options804, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gzip", Operands: Outputs, Options: options805, Risk: 30, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options805, Risk: 30, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options806, Risk: 2, Special: "hash"},
-	{Name: "hcloud", Style: Exact, Options: options747, Risk: 83},
-	{Name: "hd", Operands: Reads, Options: options807, Shared: [][]Option{options5}, Safe: true},
-	{Name: "hdiutil", Operands: Unread, Risk: 84},
-	{Name: "head", Operands: Reads, Options: options808, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options809, Subs: subs826, Risk: 85, Inherit: true, Plugins: true},
-	{Name: "help", Style: POSIX, Options: options827, Risk: 3, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 86, Inherit: true},
-	{Name: "hexdump", Operands: Reads, Options: options807, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "hg", Risk: 87, Wordless: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options828, Risk: 88, Special: "history"},
+	{Name: "guniq", Operands: InOut, Options: options801, Shared: [][]Option{options5}},
+	{Name: "gwc", Operands: Reads, Options: options802, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options804, Risk: 2, Special: "hash"},
+	{Name: "hcloud", Style: Exact, Options: options747, Risk: 88},
+	{Name: "hd", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Safe: true},
+	{Name: "hdiutil", Operands: Unread, Risk: 89},
+	{Name: "head", Operands: Reads, Options: options806, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options807, Subs: subs824, Risk: 90, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options825, Risk: 3, Safe: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 91, Inherit: true},
+	{Name: "hexdump", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "hg", Risk: 92, Wordless: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options826, Risk: 93, Special: "history"},
 	{Name: "host", Options: options403, Risk: 3},
 	{Name: "nslookup", Options: options403, Risk: 3},
 	{Name: "getent", Options: options403, Risk: 3},
 	{Name: "hostid", Shared: [][]Option{options5}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options829, Shared: [][]Option{options5}, Risk: 89},
-	{Name: "http", Options: options830},
-	{Name: "https", Options: options830},
-	{Name: "xh", Options: options830},
-	{Name: "xhs", Options: options830},
-	{Name: "httpie", Options: options830},
-	{Name: "http-server", Options: options831},
-	{Name: "serve", Options: options831},
-	{Name: "http.server", Options: options832},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options833},
-	{Name: "iconv", Operands: Reads, Options: options834, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "id", Options: options835, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options836},
-	{Name: "ifconfig", Operands: Unread, Risk: 90},
+	{Name: "hostname", Operands: Unread, Options: options827, Shared: [][]Option{options5}, Risk: 94},
+	{Name: "http", Options: options828},
+	{Name: "https", Options: options828},
+	{Name: "xh", Options: options828},
+	{Name: "xhs", Options: options828},
+	{Name: "httpie", Options: options828},
+	{Name: "http-server", Options: options829},
+	{Name: "serve", Options: options829},
+	{Name: "http.server", Options: options830},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options831, Risk: 36},
+	{Name: "iconv", Operands: Reads, Options: options832, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "id", Options: options833, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "ifconfig", Operands: Unread, Risk: 95},
 	{Name: "info", Risk: 3, Wordless: true},
-	{Name: "inotifywait", Operands: Names, Options: options837},
-	{Name: "inotifywatch", Operands: Names, Options: options837},
-	{Name: "fsnotifywait", Operands: Names, Options: options837},
-	{Name: "fswatch", Operands: Names, Options: options837},
+	{Name: "inotifywait", Operands: Names, Options: options835},
+	{Name: "inotifywatch", Operands: Names, Options: options835},
+	{Name: "fsnotifywait", Operands: Names, Options: options835},
+	{Name: "fswatch", Operands: Names, Options: options835},
 	{Name: "install", Operands: Copy, Options: options612, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options838, Risk: 26, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options839, Subs: subs843, Risk: 91},
-	{Name: "iptables", Operands: Unread, Risk: 92},
-	{Name: "ipython", Operands: Unread, Options: options844},
-	{Name: "ipython3", Operands: Unread, Options: options844},
-	{Name: "jupyter", Operands: Unread, Options: options844},
-	{Name: "jupyter-lab", Operands: Unread, Options: options844},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options844},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options844},
-	{Name: "papermill", Operands: Unread, Options: options844},
-	{Name: "streamlit", Operands: Unread, Options: options844},
-	{Name: "gradio", Operands: Unread, Options: options844},
-	{Name: "chainlit", Operands: Unread, Options: options844},
-	{Name: "mlflow", Operands: Unread, Options: options844},
-	{Name: "tensorboard", Operands: Unread, Options: options844},
-	{Name: "isort", Operands: Outputs, Options: options42, Risk: 93, Workdir: true},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 94},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options836, Risk: 27, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options837, Subs: subs841, Risk: 96},
+	{Name: "iptables", Operands: Unread, Risk: 97},
+	{Name: "ipython", Operands: Unread, Options: options842},
+	{Name: "ipython3", Operands: Unread, Options: options842},
+	{Name: "jupyter", Operands: Unread, Options: options842},
+	{Name: "jupyter-lab", Operands: Unread, Options: options842},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options842},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options842},
+	{Name: "papermill", Operands: Unread, Options: options842},
+	{Name: "streamlit", Operands: Unread, Options: options842},
+	{Name: "gradio", Operands: Unread, Options: options842},
+	{Name: "chainlit", Operands: Unread, Options: options842},
+	{Name: "mlflow", Operands: Unread, Options: options842},
+	{Name: "tensorboard", Operands: Unread, Options: options842},
+	{Name: "isort", Operands: Outputs, Options: options42, Risk: 98, Workdir: true},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 99},
 	{Name: "iwconfig", Operands: Unread},
-	{Name: "java", Style: Joined, Operands: Script, Options: options845, Risk: 5, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options846, Risk: 1, Here: true},
-	{Name: "jest", Options: options847, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options848, Subs: subs849, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options850, Risk: 2, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options851, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options852, Risk: 95},
-	{Name: "jq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Risk: 3, Special: "jq"},
-	{Name: "json.tool", Operands: InOut, Options: options853},
-	{Name: "just", Style: Exact, Options: options854, Workdir: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "java", Style: Joined, Operands: Script, Options: options843, Risk: 5, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options844, Risk: 1, Here: true},
+	{Name: "jest", Options: options845, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options846, Subs: subs847, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options848, Risk: 2, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options849, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options850, Risk: 100},
+	{Name: "jq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Risk: 3, Special: "jq"},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
+	{Name: "json.tool", Operands: InOut, Options: options852},
+	{Name: "just", Style: Exact, Options: options853, Workdir: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options35},
@@ -6765,56 +6777,56 @@ var programs = [...]Program{
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options35},
-	{Name: "kexec", Operands: Unread, Risk: 96},
-	{Name: "reboot", Operands: Unread, Risk: 96},
-	{Name: "halt", Operands: Unread, Risk: 96},
-	{Name: "poweroff", Operands: Unread, Risk: 96},
-	{Name: "init", Operands: Unread, Risk: 96},
-	{Name: "telinit", Operands: Unread, Risk: 96},
-	{Name: "kill", Style: Dash, Options: options939, Shared: [][]Option{options452}, Risk: 97, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options940, Shared: [][]Option{options452}, Risk: 98},
-	{Name: "killall5", Operands: Unread, Risk: 99},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 100, Inherit: true},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 101},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 102, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 102, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 103},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 103},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options941, Subs: subs943, Risk: 5},
-	{Name: "lastlog", Operands: Names, Options: options172, Risk: 104},
-	{Name: "latexmk", Style: Dash, Options: options944, Workdir: true},
-	{Name: "launchctl", Operands: Unread, Risk: 105},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options946, Ends: true},
+	{Name: "kexec", Operands: Unread, Risk: 101},
+	{Name: "reboot", Operands: Unread, Risk: 101},
+	{Name: "halt", Operands: Unread, Risk: 101},
+	{Name: "poweroff", Operands: Unread, Risk: 101},
+	{Name: "init", Operands: Unread, Risk: 101},
+	{Name: "telinit", Operands: Unread, Risk: 101},
+	{Name: "kill", Style: Dash, Options: options938, Shared: [][]Option{options452}, Risk: 102, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options939, Shared: [][]Option{options452}, Risk: 103},
+	{Name: "killall5", Operands: Unread, Risk: 104},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Risk: 105, Inherit: true},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 106},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Risk: 107, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Risk: 107, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options940, Subs: subs942, Risk: 5},
+	{Name: "lastlog", Operands: Names, Options: options171, Risk: 109},
+	{Name: "latexmk", Style: Dash, Options: options943, Workdir: true},
+	{Name: "launchctl", Operands: Unread, Risk: 110},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options944},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
 	{Name: "ldapadd", Risk: 1, Wordless: true},
 	{Name: "ldapmodify", Risk: 1, Wordless: true},
-	{Name: "ldapdelete", Risk: 106, Wordless: true},
-	{Name: "ldapsearch", Risk: 107, Wordless: true},
-	{Name: "ldconfig", Operands: Unread, Risk: 108},
+	{Name: "ldapdelete", Risk: 111, Wordless: true},
+	{Name: "ldapsearch", Risk: 112, Wordless: true},
+	{Name: "ldconfig", Operands: Unread, Risk: 113},
 	{Name: "ldd", Operands: Reads, Options: options133, Risk: 5},
-	{Name: "lerna", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
-	{Name: "nx", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
-	{Name: "less", Operands: Reads, Options: options950, Shared: [][]Option{options5}, Risk: 109},
-	{Name: "lessecho", Operands: Reads, Options: options950, Shared: [][]Option{options5}},
+	{Name: "lerna", Style: Exact, Options: options946, Subs: subs948, Inherit: true, Workdir: true},
+	{Name: "nx", Style: Exact, Options: options946, Subs: subs948, Inherit: true, Workdir: true},
+	{Name: "less", Operands: Reads, Options: options949, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "lessecho", Operands: Reads, Options: options949, Shared: [][]Option{options5}},
 	{Name: "let", Style: NoOpts, Risk: 2, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options450, Stdin: true},
 	{Name: "tnftp", Style: POSIX, Options: options450, Stdin: true},
@@ -6865,46 +6877,47 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Options: options747},
 	{Name: "argo", Style: Exact, Options: options747},
 	{Name: "entire", Style: Exact, Options: options747},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Ends: true},
-	{Name: "lipo", Risk: 110, Wordless: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "lipo", Risk: 115, Wordless: true},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "rr", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options952, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "locate", Operands: Names, Options: options953, Risk: 3, Safe: true},
-	{Name: "loginctl", Operands: Unread, Risk: 111},
+	{Name: "ln", Operands: Copy, Options: options951, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "locate", Operands: Names, Options: options952, Risk: 3, Safe: true},
+	{Name: "loginctl", Operands: Unread, Risk: 116},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "logrotate", Operands: Unread, Risk: 112},
-	{Name: "look", Operands: PatternReads, Options: options954, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "losetup", Operands: Unread, Risk: 113},
+	{Name: "logrotate", Operands: Unread, Risk: 117},
+	{Name: "look", Operands: PatternReads, Options: options953, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "losetup", Operands: Unread, Risk: 118},
 	{Name: "ls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options955, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options956, Risk: 114},
-	{Name: "lsof", Operands: Names, Options: options957, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options958, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options959, Ends: true, Stdin: true},
+	{Name: "lsblk", Operands: Names, Options: options954, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options955, Risk: 119},
+	{Name: "lsof", Operands: Names, Options: options956, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options957, Risk: 36, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options958, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options958, Ends: true, Stdin: true},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
-	{Name: "lz4", Operands: Outputs, Options: options966, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options966, Beside: true},
-	{Name: "machinectl", Operands: Unread, Risk: 115},
-	{Name: "make", Options: options749, Risk: 5, Workdir: true, Special: "make"},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options959, Subs: subs964},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options959, Subs: subs964},
+	{Name: "lz4", Operands: Outputs, Options: options965, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options965, Beside: true},
+	{Name: "machinectl", Operands: Unread, Risk: 120},
+	{Name: "make", Options: options966, Risk: 5, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options966, Risk: 5, Workdir: true, Special: "make"},
 	{Name: "man", Options: options967, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options968, Risk: 2, Special: "mapfile"},
 	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options968, Risk: 2, Special: "mapfile"},
@@ -6918,36 +6931,35 @@ var programs = [...]Program{
 	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options969}},
 	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options969}},
 	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options969}},
-	{Name: "mdadm", Operands: Unread, Risk: 116},
+	{Name: "mdadm", Operands: Unread, Risk: 121},
 	{Name: "mdfind", Style: Dash, Options: options970, Risk: 3, Safe: true},
 	{Name: "meson", Operands: Unread, Subs: subs977, Workdir: true},
-	{Name: "micromamba", Operands: Unread, Options: options194, Subs: subs197},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 117, Inherit: true},
+	{Name: "micromamba", Operands: Unread, Options: options193, Subs: subs196},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Risk: 122, Inherit: true},
 	{Name: "mise", Style: Exact, Options: options978, Subs: subs984, Inherit: true, Workdir: true},
 	{Name: "rtx", Style: Exact, Options: options978, Subs: subs984, Inherit: true, Workdir: true},
 	{Name: "mix", Subs: subs988, Workdir: true},
 	{Name: "mkdir", Operands: Writes, Options: options989, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "mkfifo", Operands: Outputs, Options: options990, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mknod", Operands: Outputs, Options: options990, Shared: [][]Option{options5}, Risk: 34},
-	{Name: "mkswap", Operands: Unread, Risk: 48},
-	{Name: "lvremove", Operands: Unread, Risk: 48},
-	{Name: "vgremove", Operands: Unread, Risk: 48},
-	{Name: "pvremove", Operands: Unread, Risk: 48},
-	{Name: "cfdisk", Operands: Unread, Risk: 48},
-	{Name: "mkfs", Operands: Unread, Risk: 48},
-	{Name: "mkfs.ext2", Operands: Unread, Risk: 48},
-	{Name: "mkfs.ext3", Operands: Unread, Risk: 48},
-	{Name: "mkfs.ext4", Operands: Unread, Risk: 48},
-	{Name: "mkfs.xfs", Operands: Unread, Risk: 48},
-	{Name: "mkfs.btrfs", Operands: Unread, Risk: 48},
-	{Name: "mkfs.vfat", Operands: Unread, Risk: 48},
-	{Name: "mkfs.fat", Operands: Unread, Risk: 48},
-	{Name: "mkfs.ntfs", Operands: Unread, Risk: 48},
-	{Name: "mke2fs", Operands: Unread, Risk: 48},
-	{Name: "blkdiscard", Operands: Unread, Risk: 48},
-	{Name: "ddrescue", Operands: Unread, Risk: 48},
-	{Name: "mktemp", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 118, Special: "mktemp"},
+	{Name: "mknod", Operands: Outputs, Options: options990, Shared: [][]Option{options5}, Risk: 39},
+	{Name: "mkswap", Operands: Unread, Risk: 53},
+	{Name: "lvremove", Operands: Unread, Risk: 53},
+	{Name: "vgremove", Operands: Unread, Risk: 53},
+	{Name: "pvremove", Operands: Unread, Risk: 53},
+	{Name: "cfdisk", Operands: Unread, Risk: 53},
+	{Name: "mkfs", Operands: Unread, Risk: 53},
+	{Name: "mkfs.ext2", Operands: Unread, Risk: 53},
+	{Name: "mkfs.ext3", Operands: Unread, Risk: 53},
+	{Name: "mkfs.ext4", Operands: Unread, Risk: 53},
+	{Name: "mkfs.xfs", Operands: Unread, Risk: 53},
+	{Name: "mkfs.btrfs", Operands: Unread, Risk: 53},
+	{Name: "mkfs.vfat", Operands: Unread, Risk: 53},
+	{Name: "mkfs.fat", Operands: Unread, Risk: 53},
+	{Name: "mkfs.ntfs", Operands: Unread, Risk: 53},
+	{Name: "mke2fs", Operands: Unread, Risk: 53},
+	{Name: "blkdiscard", Operands: Unread, Risk: 53},
+	{Name: "ddrescue", Operands: Unread, Risk: 53},
+	{Name: "mktemp", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 123, Special: "mktemp"},
 	{Name: "mocha", Options: options992, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options108},
 	{Name: "mongoexport", Operands: Unread, Options: options108},
@@ -6997,17 +7009,17 @@ var programs = [...]Program{
 	{Name: "pgcli", Operands: Unread, Options: options108},
 	{Name: "mycli", Operands: Unread, Options: options108},
 	{Name: "mongodump", Operands: Unread, Options: options108, Risk: 1},
-	{Name: "mongorestore", Operands: Unread, Options: options108, Risk: 61},
-	{Name: "mongosh", Operands: Unread, Options: options108, Risk: 119},
-	{Name: "cqlsh", Operands: Unread, Options: options108, Risk: 119},
-	{Name: "clickhouse-client", Operands: Unread, Options: options108, Risk: 119},
-	{Name: "more", Operands: Reads, Options: options993, Shared: [][]Option{options5}, Risk: 109},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options994, Ends: true},
-	{Name: "mount", Operands: Unread, Risk: 120},
+	{Name: "mongorestore", Operands: Unread, Options: options108, Risk: 66},
+	{Name: "mongosh", Operands: Unread, Options: options108, Risk: 124},
+	{Name: "cqlsh", Operands: Unread, Options: options108, Risk: 124},
+	{Name: "clickhouse-client", Operands: Unread, Options: options108, Risk: 124},
+	{Name: "more", Operands: Reads, Options: options993, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options994, Risk: 14, Ends: true},
+	{Name: "mount", Operands: Unread, Risk: 125},
 	{Name: "mtr", Options: options995},
 	{Name: "traceroute6", Options: options995},
 	{Name: "multipass", Style: Exact, Operands: Unread, Options: options996, Subs: subs1000},
-	{Name: "multipath", Risk: 121, Wordless: true},
+	{Name: "multipath", Risk: 126, Wordless: true},
 	{Name: "multitail", Operands: Reads, Options: options1001},
 	{Name: "mutt", Style: POSIX, Options: options1002, Stdin: true},
 	{Name: "neomutt", Style: POSIX, Options: options1002, Stdin: true},
@@ -7064,29 +7076,30 @@ var programs = [...]Program{
 	{Name: "jupytext", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
 	{Name: "stubtest", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
 	{Name: "stubgen", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1006, Risk: 119, Stdin: true},
-	{Name: "mariadb", Options: options1006, Risk: 119, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options969}, Risk: 122},
+	{Name: "mysql", Options: options1006, Risk: 124, Stdin: true},
+	{Name: "mariadb", Options: options1006, Risk: 124, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options969}, Risk: 127},
 	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options969}, Risk: 1},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options969}, Risk: 61},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options969}, Risk: 66},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options969}, Risk: 66},
 	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options969}, Risk: 3},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1007, Risk: 74},
-	{Name: "netcat", Options: options1007, Risk: 74},
-	{Name: "ncat", Options: options1007, Risk: 74},
+	{Name: "nc", Options: options1007, Risk: 14},
+	{Name: "netcat", Options: options1007, Risk: 14},
+	{Name: "ncat", Options: options1007, Risk: 14},
 	{Name: "nc.openbsd", Options: options1007},
 	{Name: "nc.traditional", Options: options1007},
 	{Name: "ncdu", Operands: Unread, Options: options1008},
 	{Name: "gdu", Operands: Unread, Options: options1008},
 	{Name: "dua", Operands: Unread, Options: options1008},
-	{Name: "netplan", Risk: 123, Wordless: true},
+	{Name: "netplan", Risk: 128, Wordless: true},
 	{Name: "netstat", Options: options1009, Risk: 3},
-	{Name: "networksetup", Operands: Unread, Risk: 124},
-	{Name: "newgrp", Risk: 125, Stdin: true},
+	{Name: "networksetup", Operands: Unread, Risk: 129},
+	{Name: "newgrp", Risk: 130, Stdin: true},
 	{Name: "next", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
 	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
 	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
@@ -7203,12 +7216,11 @@ var programs = [...]Program{
 	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
 	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
 	{Name: "solana", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "nft", Operands: Unread, Risk: 126},
-	{Name: "nginx", Risk: 127, Wordless: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1011, Risk: 26, Ends: true, Plain: true},
+	{Name: "nft", Operands: Unread, Risk: 131},
+	{Name: "nginx", Risk: 132, Wordless: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1011, Risk: 27, Ends: true, Plain: true},
 	{Name: "ninja", Options: options1012, Risk: 5, Workdir: true},
-	{Name: "ninja-build", Options: options1012, Workdir: true},
-	{Name: "samu", Options: options1012, Workdir: true},
+	{Name: "ninja-build", Options: options1012, Risk: 5, Workdir: true},
 	{Name: "nix", Operands: Unread, Subs: subs1014},
 	{Name: "nix-shell", Operands: Script, Options: options1015, Ends: true},
 	{Name: "nl", Operands: Reads, Options: options1016, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -7217,23 +7229,23 @@ var programs = [...]Program{
 	{Name: "readelf", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "size", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "otool", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "nmap", Style: Joined, Options: options1017, Risk: 74},
-	{Name: "nmcli", Operands: Unread, Risk: 128},
+	{Name: "nmap", Style: Joined, Options: options1017, Risk: 14},
+	{Name: "nmcli", Operands: Unread, Risk: 133},
 	{Name: "node", Style: Exact, Operands: Script, Options: options1018, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1018, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1018, Risk: 5, Ends: true, Workdir: true, Stdin: true},
 	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1018, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1019, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1020, Risk: 26, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1021, Subs: subs1028, Risk: 129, Inherit: true},
-	{Name: "npm", Operands: Unread, Options: options175, Subs: subs178, Risk: 27, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1020, Risk: 27, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1021, Subs: subs1028, Risk: 134, Inherit: true},
+	{Name: "npm", Operands: Unread, Options: options174, Subs: subs177, Risk: 28, Inherit: true, Workdir: true, Special: "npm"},
 	{Name: "npm-run-all", Options: options1029, Workdir: true},
 	{Name: "run-s", Options: options1029, Workdir: true},
 	{Name: "run-p", Options: options1029, Workdir: true},
 	{Name: "npm-run-all2", Options: options1029, Workdir: true},
 	{Name: "nproc", Options: options1030, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1031, Risk: 5, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1032, Risk: 34, Ends: true, Stdin: true},
-	{Name: "ntpq", Risk: 130, Wordless: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1032, Risk: 39, Ends: true, Stdin: true},
+	{Name: "ntpq", Risk: 135, Wordless: true},
 	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
 	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
 	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
@@ -7251,31 +7263,31 @@ var programs = [...]Program{
 	{Name: "es", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
 	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1034, Ends: true},
 	{Name: "numfmt", Options: options1035, Shared: [][]Option{options5}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options172, Risk: 131},
-	{Name: "nvme", Operands: Unread, Risk: 132},
+	{Name: "nvidia-smi", Operands: Names, Options: options171, Risk: 136},
+	{Name: "nvme", Operands: Unread, Risk: 137},
 	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1036, Ends: true, Stdin: true},
-	{Name: "od", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "od", Operands: Reads, Options: options777, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "op", Style: Exact, Operands: Unread, Options: options1037, Subs: subs1041, Inherit: true},
 	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1037, Subs: subs1041, Inherit: true},
 	{Name: "openrsync", Operands: Transfer, Options: options1042},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1048, Risk: 133},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1048, Risk: 138},
 	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Inherit: true, Workdir: true},
 	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1055, Ends: true, Stdin: true},
 	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1057, Workdir: true},
-	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 134},
+	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 139},
 	{Name: "pandoc", Operands: Reads, Options: options1058},
 	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1059, Risk: 5, Ends: true, Stdin: true},
-	{Name: "parted", Operands: Unread, Risk: 135},
+	{Name: "parted", Operands: Unread, Risk: 140},
 	{Name: "paste", Operands: Reads, Options: options1060, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 136, Here: true, Special: "patch"},
+	{Name: "patch", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1062, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "pbzip2", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1068, Risk: 137},
-	{Name: "pctrestore", Risk: 61, Wordless: true},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options836, Risk: 3},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1068, Risk: 142},
+	{Name: "pctrestore", Risk: 66, Wordless: true},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options834, Risk: 3},
 	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1069},
 	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1069},
 	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1069},
@@ -7293,10 +7305,10 @@ var programs = [...]Program{
 	{Name: "flit", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
 	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1084},
 	{Name: "perl", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1085, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1085, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1085, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1085, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
 	{Name: "pg_dump", Options: options404, Risk: 1},
 	{Name: "pg_dumpall", Options: options404, Risk: 1},
 	{Name: "pg_basebackup", Options: options404, Risk: 1},
@@ -7307,20 +7319,20 @@ var programs = [...]Program{
 	{Name: "initdb", Options: options404, Risk: 1},
 	{Name: "pg_isready", Options: options404, Risk: 3},
 	{Name: "pg_lsclusters", Options: options404, Risk: 3},
-	{Name: "pg_resetwal", Risk: 61, Wordless: true},
-	{Name: "pg_restore", Options: options404, Risk: 138},
+	{Name: "pg_resetwal", Risk: 66, Wordless: true},
+	{Name: "pg_restore", Options: options404, Risk: 143},
 	{Name: "pgbench", Options: options404},
 	{Name: "clusterdb", Options: options404},
 	{Name: "pg_ctl", Options: options404},
 	{Name: "pg_ctlcluster", Options: options404},
 	{Name: "pgrep", Options: options1086, Shared: [][]Option{options452}, Risk: 3, Safe: true},
 	{Name: "php", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
 	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
 	{Name: "phpunit", Operands: Unread, Options: options1088, Workdir: true},
 	{Name: "pest", Operands: Unread, Options: options1088, Workdir: true},
@@ -7345,19 +7357,19 @@ var programs = [...]Program{
 	{Name: "wp", Operands: Unread, Options: options1088, Workdir: true},
 	{Name: "pickletools", Operands: Reads, Options: options1089},
 	{Name: "pidwait", Options: options1090, Shared: [][]Option{options452}},
-	{Name: "pigz", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options805, Beside: true},
-	{Name: "ping", Options: options1091, Risk: 139},
+	{Name: "pigz", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options803, Beside: true},
+	{Name: "ping", Options: options1091, Risk: 144},
 	{Name: "ping6", Options: options1091},
 	{Name: "arping", Options: options1091},
 	{Name: "fping", Options: options1091},
 	{Name: "pinky", Options: options431, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 140, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 140, Inherit: true},
+	{Name: "pip", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 145, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 145, Inherit: true},
 	{Name: "pip2", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
 	{Name: "pip3.8", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
 	{Name: "pip3.9", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
@@ -7367,17 +7379,17 @@ var programs = [...]Program{
 	{Name: "pip3.13", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
 	{Name: "pip3.14", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
 	{Name: "pip.exe", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1100, Subs: subs1104, Risk: 140},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1105, Risk: 34, Ends: true},
-	{Name: "pkgutil", Risk: 141, Wordless: true},
+	{Name: "pipx", Operands: Unread, Options: options1100, Subs: subs1104, Risk: 145},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1105, Risk: 39, Ends: true},
+	{Name: "pkgutil", Risk: 146, Wordless: true},
 	{Name: "pkill", Options: options1090, Shared: [][]Option{options452}, Risk: 1},
 	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1108, Workdir: true},
-	{Name: "plocate", Operands: Names, Options: options953, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options953, Safe: true},
-	{Name: "plutil", Risk: 142, Wordless: true},
-	{Name: "pnpm", Style: Exact, Options: options1109, Subs: subs1114, Risk: 143, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "plocate", Operands: Names, Options: options952, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options952, Safe: true},
+	{Name: "plutil", Risk: 147, Wordless: true},
+	{Name: "pnpm", Style: Exact, Options: options1109, Subs: subs1114, Risk: 148, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1115, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Risk: 144, Inherit: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Risk: 149, Inherit: true, Workdir: true},
 	{Name: "popd", Style: POSIX, Operands: Names, Options: options1116, Risk: 2, Safe: true, Special: "popd"},
 	{Name: "pr", Operands: Reads, Options: options1117, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1118, Subs: subs1120, Inherit: true, Workdir: true},
@@ -7388,88 +7400,91 @@ var programs = [...]Program{
 	{Name: "print", Style: POSIX, Options: options1122},
 	{Name: "printenv", Options: options1123, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
 	{Name: "printf", Style: POSIX, Options: options1124, Risk: 3, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1125, Ends: true},
-	{Name: "profiles", Risk: 145, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1126, Ends: true},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1125, Risk: 36, Ends: true},
+	{Name: "profiles", Risk: 150, Wordless: true},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1126, Risk: 31, Ends: true},
 	{Name: "protoc", Operands: Reads, Options: options1127},
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
 	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
 	{Name: "ps", Style: Bundle, Options: options1129, Risk: 3, Safe: true, Special: "ps"},
-	{Name: "psql", Options: options1130, Risk: 119, Stdin: true},
+	{Name: "psql", Options: options1130, Risk: 124, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1131, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1010, Risk: 146, Workdir: true},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1010, Risk: 151, Workdir: true},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1116, Risk: 2, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1132},
-	{Name: "pve-firewall", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 147},
-	{Name: "pveam", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 148},
-	{Name: "pveceph", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 149},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1135, Risk: 150},
-	{Name: "pvenode", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 151},
-	{Name: "ha-manager", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 151},
-	{Name: "pvereport", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1138, Risk: 152},
-	{Name: "pvesm", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 153},
-	{Name: "pvesr", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pmxcfs", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pvedaemon", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pveproxy", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pvestatd", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "rados", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "crm", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pcs", Style: Joined, Options: options161, Shared: [][]Option{options162}},
-	{Name: "pvesubscription", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 154},
-	{Name: "pveum", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 155},
-	{Name: "pveversion", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 156},
+	{Name: "pve-firewall", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 152},
+	{Name: "pveam", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 153},
+	{Name: "pveceph", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 154},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1135, Risk: 155},
+	{Name: "pvenode", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
+	{Name: "ha-manager", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
+	{Name: "pvereport", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1138, Risk: 157},
+	{Name: "pvesm", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 158},
+	{Name: "pvesr", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pmxcfs", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pvedaemon", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pveproxy", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pvestatd", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "rados", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "crm", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pcs", Style: Joined, Options: options160, Shared: [][]Option{options161}},
+	{Name: "pvesubscription", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 159},
+	{Name: "pveum", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 160},
+	{Name: "pveversion", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 161},
 	{Name: "pwd", Style: POSIX, Options: options1139, Risk: 3, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1140},
 	{Name: "compileall", Operands: Outputs, Options: options1140},
 	{Name: "pydoc", Options: options1141},
 	{Name: "pyproject-build", Operands: Loads, Options: options1142},
 	{Name: "build", Operands: Loads, Options: options1142},
-	{Name: "pytest", Options: options1143, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1143, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1144, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1150, Risk: 137},
-	{Name: "qmrestore", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 61},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pytest", Options: options1144, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1144, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1150, Risk: 142},
+	{Name: "qmrestore", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 66},
 	{Name: "r", Style: POSIX, Operands: RunsText, Options: options426, Ends: true, Special: "fc"},
 	{Name: "rails", Options: options1151, Subs: subs1154, Workdir: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Inherit: true},
 	{Name: "rake", Options: options1155, Workdir: true},
 	{Name: "raku", Style: POSIX, Operands: Script, Options: options1156, Ends: true, Stdin: true},
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1156, Ends: true, Stdin: true},
-	{Name: "rbd", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 157},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1157, Risk: 158},
+	{Name: "rbd", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 162},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1157, Risk: 163},
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1158, Risk: 2, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1159, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1160, Risk: 159},
+	{Name: "realpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "redis-cli", Options: options1160, Risk: 164},
+	{Name: "remake", Options: options966, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options966, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options966, Workdir: true, Special: "make"},
 	{Name: "rename", Risk: 1, Wordless: true},
-	{Name: "resolvectl", Options: options403, Risk: 160},
+	{Name: "resolvectl", Options: options403, Risk: 165},
 	{Name: "restic", Style: Exact, Operands: Unread, Options: options1161, Subs: subs1165, Inherit: true},
-	{Name: "rev", Operands: Reads, Options: options181, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1166, Risk: 3},
-	{Name: "rgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
+	{Name: "rgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
 	{Name: "rimraf", Operands: Outputs, Options: options1167},
 	{Name: "del", Operands: Outputs, Options: options1167},
 	{Name: "trash", Operands: Outputs, Options: options1167},
@@ -7483,45 +7498,45 @@ var programs = [...]Program{
 	{Name: "copyfiles", Operands: Outputs, Options: options1167},
 	{Name: "replace-in-file", Operands: Outputs, Options: options1167},
 	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1166},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1168, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options791, Shared: [][]Option{options5}, Risk: 161},
-	{Name: "rmdir", Operands: Writes, Options: options1169, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "route", Operands: Unread, Risk: 162},
-	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 163},
-	{Name: "rspec", Options: options1170, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1042, Risk: 164},
-	{Name: "rubocop", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1171, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options1172, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options1172, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1177, Risk: 165, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1178, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1179, Shared: [][]Option{options5}, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1180, Risk: 34, Stdin: true},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1168, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1169, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "grm", Operands: Writes, Options: options1169, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "rmdir", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "route", Operands: Unread, Risk: 167},
+	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 168},
+	{Name: "rspec", Options: options1171, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1042, Risk: 169},
+	{Name: "rubocop", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1172, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1177, Risk: 170, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1178, Risk: 39, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1179, Shared: [][]Option{options5}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1180, Risk: 39, Stdin: true},
 	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1181, Special: "rustc"},
 	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1182},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1183, Subs: subs1187, Risk: 166},
-	{Name: "s3cmd", Risk: 167, Wordless: true},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1183, Subs: subs1187, Risk: 171},
+	{Name: "s3cmd", Risk: 172, Wordless: true},
+	{Name: "samu", Options: options1012, Workdir: true},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -7590,7 +7605,7 @@ var programs = [...]Program{
 	{Name: "skaffold", Options: options1188, Workdir: true},
 	{Name: "garden", Options: options1188, Workdir: true},
 	{Name: "bit", Options: options1188, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1189, Risk: 168, Special: "ssh-option"},
+	{Name: "scp", Operands: Transfer, Options: options1189, Risk: 173, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
@@ -7598,109 +7613,111 @@ var programs = [...]Program{
 	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "script", Operands: Outputs, Options: options1191, Risk: 5, Here: true},
 	{Name: "scriptreplay", Operands: Reads, Options: options1192},
-	{Name: "scutil", Operands: Unread, Risk: 169},
+	{Name: "scutil", Operands: Unread, Risk: 174},
 	{Name: "sdiff", Operands: Reads, Options: options1193, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "security", Operands: Unread, Risk: 170},
-	{Name: "sed", Operands: PatternReads, Options: options793, Shared: [][]Option{options5}, Risk: 171, Special: "sed"},
+	{Name: "security", Operands: Unread, Risk: 175},
+	{Name: "sed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Risk: 176, Special: "sed"},
 	{Name: "sendmail", Style: Joined, Options: options1194},
 	{Name: "seq", Options: options1195, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "service", Operands: Unread, Risk: 172},
+	{Name: "service", Operands: Unread, Risk: 177},
 	{Name: "set", Style: POSIX, Options: options1196, Risk: 2, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Subs: subs1197, Ends: true},
-	{Name: "setcap", Operands: Unread, Risk: 125},
-	{Name: "useradd", Operands: Unread, Risk: 125},
-	{Name: "userdel", Operands: Unread, Risk: 125},
-	{Name: "usermod", Operands: Unread, Risk: 125},
-	{Name: "groupadd", Operands: Unread, Risk: 125},
-	{Name: "groupdel", Operands: Unread, Risk: 125},
-	{Name: "groupmod", Operands: Unread, Risk: 125},
-	{Name: "adduser", Operands: Unread, Risk: 125},
-	{Name: "deluser", Operands: Unread, Risk: 125},
-	{Name: "passwd", Operands: Unread, Risk: 125},
-	{Name: "chpasswd", Operands: Unread, Risk: 125},
-	{Name: "chsh", Operands: Unread, Risk: 125},
-	{Name: "gpasswd", Operands: Unread, Risk: 125},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Subs: subs1197, Risk: 36, Ends: true},
+	{Name: "setcap", Operands: Unread, Risk: 130},
+	{Name: "useradd", Operands: Unread, Risk: 130},
+	{Name: "userdel", Operands: Unread, Risk: 130},
+	{Name: "usermod", Operands: Unread, Risk: 130},
+	{Name: "groupadd", Operands: Unread, Risk: 130},
+	{Name: "groupdel", Operands: Unread, Risk: 130},
+	{Name: "groupmod", Operands: Unread, Risk: 130},
+	{Name: "adduser", Operands: Unread, Risk: 130},
+	{Name: "deluser", Operands: Unread, Risk: 130},
+	{Name: "passwd", Operands: Unread, Risk: 130},
+	{Name: "chpasswd", Operands: Unread, Risk: 130},
+	{Name: "chsh", Operands: Unread, Risk: 130},
+	{Name: "gpasswd", Operands: Unread, Risk: 130},
+	{Name: "addgroup", Operands: Unread, Risk: 130},
+	{Name: "delgroup", Operands: Unread, Risk: 130},
 	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1198},
 	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1198},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1199, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 26, Ends: true},
-	{Name: "sfdisk", Operands: Unread, Risk: 173},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1201, Risk: 74, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options714, Ends: true},
-	{Name: "sgdisk", Operands: Unread, Risk: 174},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1199, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 27, Ends: true},
+	{Name: "sfdisk", Operands: Unread, Risk: 178},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1201, Risk: 14, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options714, Risk: 130, Ends: true},
+	{Name: "sgdisk", Operands: Unread, Risk: 179},
 	{Name: "shasum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
 	{Name: "md5", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
 	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1202, Risk: 3},
 	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1203},
 	{Name: "shopt", Style: POSIX, Options: options1204, Risk: 2, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1205, Shared: [][]Option{options5}, Risk: 61},
+	{Name: "shred", Operands: Outputs, Options: options1205, Shared: [][]Option{options5}, Risk: 66},
 	{Name: "shuf", Operands: Reads, Options: options1206, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "shutdown", Operands: Unread, Risk: 175},
-	{Name: "sips", Risk: 176, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options35, Risk: 177},
-	{Name: "slabtop", Operands: Names, Options: options172},
-	{Name: "lsb_release", Operands: Names, Options: options172},
-	{Name: "inxi", Operands: Names, Options: options172},
-	{Name: "sensors", Operands: Names, Options: options172},
-	{Name: "acpi", Operands: Names, Options: options172},
-	{Name: "rocm-smi", Operands: Names, Options: options172},
-	{Name: "ipcs", Operands: Names, Options: options172},
-	{Name: "lastb", Operands: Names, Options: options172},
-	{Name: "getenforce", Operands: Names, Options: options172},
-	{Name: "sestatus", Operands: Names, Options: options172},
-	{Name: "ncal", Operands: Names, Options: options172},
-	{Name: "uuidgen", Operands: Names, Options: options172},
-	{Name: "neofetch", Operands: Names, Options: options172},
-	{Name: "fastfetch", Operands: Names, Options: options172},
-	{Name: "screenfetch", Operands: Names, Options: options172},
-	{Name: "cowsay", Operands: Names, Options: options172},
-	{Name: "figlet", Operands: Names, Options: options172},
-	{Name: "fortune", Operands: Names, Options: options172},
-	{Name: "toilet", Operands: Names, Options: options172},
-	{Name: "lolcat", Operands: Names, Options: options172},
-	{Name: "tput", Operands: Names, Options: options172},
-	{Name: "reset", Operands: Names, Options: options172},
-	{Name: "tabs", Operands: Names, Options: options172},
-	{Name: "infocmp", Operands: Names, Options: options172},
-	{Name: "toe", Operands: Names, Options: options172},
-	{Name: "units", Operands: Names, Options: options172},
-	{Name: "prtstat", Operands: Names, Options: options172},
-	{Name: "peekfd", Operands: Names, Options: options172},
-	{Name: "namei", Operands: Names, Options: options172},
-	{Name: "runlevel", Operands: Names, Options: options172},
-	{Name: "tzselect", Operands: Names, Options: options172},
-	{Name: "ac", Operands: Names, Options: options172},
-	{Name: "vnstat", Operands: Names, Options: options172},
-	{Name: "ipcalc", Operands: Names, Options: options172},
-	{Name: "sipcalc", Operands: Names, Options: options172},
-	{Name: "mcookie", Operands: Names, Options: options172},
-	{Name: "procinfo", Operands: Names, Options: options172},
-	{Name: "sleep", Options: options34, Shared: [][]Option{options5}, Risk: 178, Safe: true},
-	{Name: "smartctl", Operands: Unread, Risk: 179},
-	{Name: "snap", Operands: Unread, Options: options28, Subs: subs29, Risk: 180},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1207, Risk: 74},
+	{Name: "shutdown", Operands: Unread, Risk: 180},
+	{Name: "sips", Risk: 181, Wordless: true},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options35, Risk: 182},
+	{Name: "slabtop", Operands: Names, Options: options171},
+	{Name: "lsb_release", Operands: Names, Options: options171},
+	{Name: "inxi", Operands: Names, Options: options171},
+	{Name: "sensors", Operands: Names, Options: options171},
+	{Name: "acpi", Operands: Names, Options: options171},
+	{Name: "rocm-smi", Operands: Names, Options: options171},
+	{Name: "ipcs", Operands: Names, Options: options171},
+	{Name: "lastb", Operands: Names, Options: options171},
+	{Name: "getenforce", Operands: Names, Options: options171},
+	{Name: "sestatus", Operands: Names, Options: options171},
+	{Name: "ncal", Operands: Names, Options: options171},
+	{Name: "uuidgen", Operands: Names, Options: options171},
+	{Name: "neofetch", Operands: Names, Options: options171},
+	{Name: "fastfetch", Operands: Names, Options: options171},
+	{Name: "screenfetch", Operands: Names, Options: options171},
+	{Name: "cowsay", Operands: Names, Options: options171},
+	{Name: "figlet", Operands: Names, Options: options171},
+	{Name: "fortune", Operands: Names, Options: options171},
+	{Name: "toilet", Operands: Names, Options: options171},
+	{Name: "lolcat", Operands: Names, Options: options171},
+	{Name: "tput", Operands: Names, Options: options171},
+	{Name: "reset", Operands: Names, Options: options171},
+	{Name: "tabs", Operands: Names, Options: options171},
+	{Name: "infocmp", Operands: Names, Options: options171},
+	{Name: "toe", Operands: Names, Options: options171},
+	{Name: "units", Operands: Names, Options: options171},
+	{Name: "prtstat", Operands: Names, Options: options171},
+	{Name: "peekfd", Operands: Names, Options: options171},
+	{Name: "namei", Operands: Names, Options: options171},
+	{Name: "runlevel", Operands: Names, Options: options171},
+	{Name: "tzselect", Operands: Names, Options: options171},
+	{Name: "ac", Operands: Names, Options: options171},
+	{Name: "vnstat", Operands: Names, Options: options171},
+	{Name: "ipcalc", Operands: Names, Options: options171},
+	{Name: "sipcalc", Operands: Names, Options: options171},
+	{Name: "mcookie", Operands: Names, Options: options171},
+	{Name: "procinfo", Operands: Names, Options: options171},
+	{Name: "sleep", Options: options34, Shared: [][]Option{options5}, Risk: 183, Safe: true},
+	{Name: "smartctl", Operands: Unread, Risk: 184},
+	{Name: "snap", Operands: Unread, Options: options28, Subs: subs29, Risk: 185},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1207, Risk: 14},
 	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1208, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options794, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "sort", Operands: Reads, Options: options792, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Ends: true, Special: "source"},
-	{Name: "spctl", Operands: Unread, Risk: 181},
-	{Name: "split", Operands: InOut, Options: options795, Shared: [][]Option{options5}, Risk: 1, Here: true},
+	{Name: "spctl", Operands: Unread, Risk: 186},
+	{Name: "split", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "sponge", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}},
-	{Name: "sqlcmd", Operands: Unread, Options: options108, Risk: 182},
+	{Name: "sqlcmd", Operands: Unread, Options: options108, Risk: 187},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
 	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 119, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 119, Stdin: true},
-	{Name: "srm", Risk: 61, Wordless: true},
-	{Name: "ss", Options: options1009, Risk: 183},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 74, Ends: true, Special: "ssh"},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
+	{Name: "srm", Risk: 66, Wordless: true},
+	{Name: "ss", Options: options1009, Risk: 188},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 14, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1212},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1213, Ends: true},
 	{Name: "ssh-copy-id", Options: options1214, Special: "ssh-option"},
 	{Name: "ssh-keygen", Style: POSIX, Options: options1215},
 	{Name: "ssh-keyscan", Options: options1216},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1217, Ends: true},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1217, Risk: 14, Ends: true},
 	{Name: "start-stop-daemon", Operands: Unread, Options: options1218},
 	{Name: "stat", Operands: Names, Options: options1219, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7728,62 +7745,62 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1220, Risk: 26, Ends: true, Plain: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1220, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
 	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
 	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1221, Risk: 5, Ends: true},
 	{Name: "strings", Operands: Reads, Options: options1222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "stty", Options: options1223, Shared: [][]Option{options5}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1224, Risk: 34, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1225, Risk: 34, Ends: true, Assigns: true},
-	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1226},
-	{Name: "svn", Risk: 184, Wordless: true},
-	{Name: "swapon", Operands: Unread, Risk: 185},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1224, Risk: 39, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1225, Risk: 39, Ends: true, Assigns: true},
+	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1226, Risk: 39},
+	{Name: "svn", Risk: 189, Wordless: true},
+	{Name: "swapon", Operands: Unread, Risk: 190},
 	{Name: "swift", Style: Exact, Operands: Script, Options: options1227, Subs: subs1229, Ends: true, Workdir: true, Stdin: true},
 	{Name: "sync", Operands: Names, Options: options1230, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "sysctl", Operands: Unread, Risk: 186},
-	{Name: "systemctl", Operands: Unread, Options: options1231, Subs: subs1232, Risk: 187, Inherit: true},
-	{Name: "systemd-analyze", Operands: Unread, Risk: 188},
+	{Name: "sysctl", Operands: Unread, Risk: 191},
+	{Name: "systemctl", Operands: Unread, Options: options1231, Subs: subs1232, Risk: 192, Inherit: true},
+	{Name: "systemd-analyze", Operands: Unread, Risk: 193},
 	{Name: "systemd-cgls", Operands: Unread, Risk: 3},
 	{Name: "systemd-cgtop", Operands: Unread, Risk: 3},
 	{Name: "systemd-detect-virt", Operands: Unread, Risk: 3},
 	{Name: "systemd-path", Operands: Unread, Risk: 3},
-	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1233, Ends: true},
-	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Ends: true},
+	{Name: "systemd-inhibit", Style: POSIX, Operands: RunsArgs, Options: options1233, Risk: 36, Ends: true},
+	{Name: "systemd-nspawn", Style: POSIX, Operands: RunsArgs, Risk: 39, Ends: true},
 	{Name: "systemd-resolve", Operands: Unread},
 	{Name: "portablectl", Operands: Unread},
 	{Name: "homectl", Operands: Unread},
 	{Name: "userdbctl", Operands: Unread},
 	{Name: "oomctl", Operands: Unread},
 	{Name: "systemd-run", Style: POSIX, Operands: RunsArgs, Options: options1234, Risk: 5, Ends: true},
-	{Name: "systemd-tmpfiles", Risk: 189, Wordless: true},
+	{Name: "systemd-tmpfiles", Risk: 194, Wordless: true},
 	{Name: "tac", Operands: Reads, Options: options1235, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1236, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options800, Shared: [][]Option{options5}, Risk: 190, Special: "tar"},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Risk: 195, Special: "tar"},
 	{Name: "task", Style: Exact, Options: options1237, Workdir: true},
 	{Name: "go-task", Style: Exact, Options: options1237, Workdir: true},
-	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1238, Risk: 26, Ends: true},
+	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1238, Risk: 27, Ends: true},
 	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tcpdump", Options: options1239, Risk: 191},
+	{Name: "tcpdump", Options: options1239, Risk: 196},
 	{Name: "tee", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "telnet", Style: POSIX, Options: options1240, Risk: 74},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 192, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 192, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 193, Inherit: true, Workdir: true},
+	{Name: "telnet", Style: POSIX, Options: options1240, Risk: 14},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 198, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
-	{Name: "tftp", Operands: Unread, Risk: 74},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options801}, Risk: 26, Ends: true, Plain: true},
-	{Name: "timedatectl", Operands: Unread, Risk: 151},
-	{Name: "hostnamectl", Operands: Unread, Risk: 151},
-	{Name: "localectl", Operands: Unread, Risk: 151},
-	{Name: "networkctl", Operands: Unread, Risk: 151},
+	{Name: "tftp", Operands: Unread, Risk: 14},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options799}, Risk: 27, Ends: true, Plain: true},
+	{Name: "timedatectl", Operands: Unread, Risk: 156},
+	{Name: "hostnamectl", Operands: Unread, Risk: 156},
+	{Name: "localectl", Operands: Unread, Risk: 156},
+	{Name: "networkctl", Operands: Unread, Risk: 156},
 	{Name: "timeit", Operands: Code, Options: options1241},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options802, Risk: 26, Ends: true, Plain: true},
-	{Name: "tmutil", Operands: Unread, Risk: 194},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 27, Ends: true, Plain: true},
+	{Name: "tmutil", Operands: Unread, Risk: 199},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1242, Subs: subs1245, Special: "tmux"},
 	{Name: "tokei", Operands: Unread, Options: options1008, Risk: 3},
 	{Name: "cloc", Operands: Unread, Options: options1008, Risk: 3},
@@ -7803,7 +7820,7 @@ var programs = [...]Program{
 	{Name: "tracepath", Options: options995, Risk: 3},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1251, Risk: 1, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1252, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "trivy", Style: Exact, Operands: Unread, Options: options35, Risk: 195},
+	{Name: "trivy", Style: Exact, Operands: Unread, Options: options35, Risk: 200},
 	{Name: "true", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "false", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "truncate", Operands: Outputs, Options: options1253, Shared: [][]Option{options5}, Risk: 1},
@@ -7826,86 +7843,86 @@ var programs = [...]Program{
 	{Name: "rawshark", Options: options1255},
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tty", Options: options1256, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tune2fs", Operands: Unread, Risk: 196},
+	{Name: "tune2fs", Operands: Unread, Risk: 201},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1257, Risk: 3, Safe: true},
-	{Name: "udevadm", Operands: Unread, Risk: 197},
-	{Name: "ufw", Operands: Unread, Risk: 198},
+	{Name: "udevadm", Operands: Unread, Risk: 202},
+	{Name: "ufw", Operands: Unread, Risk: 203},
 	{Name: "ulimit", Style: POSIX, Options: options1258, Risk: 2},
 	{Name: "umask", Style: POSIX, Options: options1259, Risk: 2},
-	{Name: "umount", Operands: Unread, Risk: 34},
-	{Name: "swapoff", Operands: Unread, Risk: 34},
-	{Name: "modprobe", Operands: Unread, Risk: 34},
-	{Name: "insmod", Operands: Unread, Risk: 34},
-	{Name: "rmmod", Operands: Unread, Risk: 34},
+	{Name: "umount", Operands: Unread, Risk: 39},
+	{Name: "swapoff", Operands: Unread, Risk: 39},
+	{Name: "modprobe", Operands: Unread, Risk: 39},
+	{Name: "insmod", Operands: Unread, Risk: 39},
+	{Name: "rmmod", Operands: Unread, Risk: 39},
 	{Name: "unalias", Style: POSIX, Options: options1260, Risk: 2},
 	{Name: "uname", Options: options1261, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options803, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "uniq", Operands: InOut, Options: options801, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "unittest", Options: options1262},
-	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 61},
+	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 66},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1263, Risk: 2, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1264, Risk: 34, Ends: true, Stdin: true},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1264, Risk: 39, Ends: true, Stdin: true},
 	{Name: "unxz", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "lzma", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "unlzma", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1265, Beside: true},
-	{Name: "unzip", Operands: Unread, Options: options1266, Risk: 199, Here: true},
-	{Name: "update-alternatives", Operands: Unread, Risk: 200},
+	{Name: "unzip", Operands: Unread, Options: options1266, Risk: 204, Here: true},
+	{Name: "update-alternatives", Operands: Unread, Risk: 205},
 	{Name: "uptime", Options: options1267, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uv", Style: Exact, Operands: Unread, Options: options1268, Subs: subs1284, Risk: 201, Inherit: true, Workdir: true},
-	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1285, Ends: true},
-	{Name: "vagrant", Operands: Unread, Options: options1286, Subs: subs1289, Risk: 202, Workdir: true},
-	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1290, Ends: true},
+	{Name: "uv", Style: Exact, Operands: Unread, Options: options1268, Subs: subs1284, Risk: 206, Inherit: true, Workdir: true},
+	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1285, Risk: 5, Ends: true},
+	{Name: "vagrant", Operands: Unread, Options: options1286, Subs: subs1289, Risk: 207, Workdir: true},
+	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1290, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1160},
 	{Name: "keydb-cli", Options: options1160},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 203, Inherit: true, Special: "azure"},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 208, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options249, Shared: [][]Option{options5}, Safe: true},
-	{Name: "velero", Style: Exact, Operands: Unread, Options: options35, Risk: 204},
+	{Name: "velero", Style: Exact, Operands: Unread, Options: options35, Risk: 209},
 	{Name: "venv", Operands: Outputs, Options: options1296},
-	{Name: "vim", Operands: Outputs, Options: options179},
-	{Name: "vi", Operands: Outputs, Options: options179},
-	{Name: "nvim", Operands: Outputs, Options: options179},
-	{Name: "view", Operands: Outputs, Options: options179},
-	{Name: "vimdiff", Operands: Outputs, Options: options179},
-	{Name: "gvim", Operands: Outputs, Options: options179},
-	{Name: "ex", Operands: Outputs, Options: options179},
-	{Name: "rvim", Operands: Outputs, Options: options179},
-	{Name: "nvi", Operands: Outputs, Options: options179},
-	{Name: "vim.tiny", Operands: Outputs, Options: options179},
-	{Name: "vim.basic", Operands: Outputs, Options: options179},
-	{Name: "nano", Operands: Outputs, Options: options179},
-	{Name: "pico", Operands: Outputs, Options: options179},
-	{Name: "micro", Operands: Outputs, Options: options179},
-	{Name: "joe", Operands: Outputs, Options: options179},
-	{Name: "jed", Operands: Outputs, Options: options179},
-	{Name: "mcedit", Operands: Outputs, Options: options179},
-	{Name: "helix", Operands: Outputs, Options: options179},
-	{Name: "hx", Operands: Outputs, Options: options179},
-	{Name: "kak", Operands: Outputs, Options: options179},
-	{Name: "ne", Operands: Outputs, Options: options179},
-	{Name: "zile", Operands: Outputs, Options: options179},
-	{Name: "mg", Operands: Outputs, Options: options179},
-	{Name: "emacs-nox", Operands: Outputs, Options: options179},
-	{Name: "cursor", Operands: Outputs, Options: options179},
-	{Name: "subl", Operands: Outputs, Options: options179},
-	{Name: "atom", Operands: Outputs, Options: options179},
-	{Name: "gedit", Operands: Outputs, Options: options179},
-	{Name: "kate", Operands: Outputs, Options: options179},
-	{Name: "zed", Operands: Outputs, Options: options179},
-	{Name: "idea", Operands: Outputs, Options: options179},
-	{Name: "virsh", Operands: Unread, Risk: 205},
+	{Name: "vim", Operands: Outputs, Options: options178},
+	{Name: "vi", Operands: Outputs, Options: options178},
+	{Name: "nvim", Operands: Outputs, Options: options178},
+	{Name: "view", Operands: Outputs, Options: options178},
+	{Name: "vimdiff", Operands: Outputs, Options: options178},
+	{Name: "gvim", Operands: Outputs, Options: options178},
+	{Name: "ex", Operands: Outputs, Options: options178},
+	{Name: "rvim", Operands: Outputs, Options: options178},
+	{Name: "nvi", Operands: Outputs, Options: options178},
+	{Name: "vim.tiny", Operands: Outputs, Options: options178},
+	{Name: "vim.basic", Operands: Outputs, Options: options178},
+	{Name: "nano", Operands: Outputs, Options: options178},
+	{Name: "pico", Operands: Outputs, Options: options178},
+	{Name: "micro", Operands: Outputs, Options: options178},
+	{Name: "joe", Operands: Outputs, Options: options178},
+	{Name: "jed", Operands: Outputs, Options: options178},
+	{Name: "mcedit", Operands: Outputs, Options: options178},
+	{Name: "helix", Operands: Outputs, Options: options178},
+	{Name: "hx", Operands: Outputs, Options: options178},
+	{Name: "kak", Operands: Outputs, Options: options178},
+	{Name: "ne", Operands: Outputs, Options: options178},
+	{Name: "zile", Operands: Outputs, Options: options178},
+	{Name: "mg", Operands: Outputs, Options: options178},
+	{Name: "emacs-nox", Operands: Outputs, Options: options178},
+	{Name: "cursor", Operands: Outputs, Options: options178},
+	{Name: "subl", Operands: Outputs, Options: options178},
+	{Name: "atom", Operands: Outputs, Options: options178},
+	{Name: "gedit", Operands: Outputs, Options: options178},
+	{Name: "kate", Operands: Outputs, Options: options178},
+	{Name: "zed", Operands: Outputs, Options: options178},
+	{Name: "idea", Operands: Outputs, Options: options178},
+	{Name: "virsh", Operands: Unread, Risk: 210},
 	{Name: "virtualenv", Operands: Outputs, Options: options1297},
 	{Name: "pyvenv", Operands: Outputs, Options: options1297},
-	{Name: "visudo", Operands: Unread, Risk: 206},
+	{Name: "visudo", Operands: Unread, Risk: 211},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1298, Subs: subs1299, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1300, Subs: subs1301, Inherit: true, Workdir: true},
-	{Name: "vzdump", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 1},
-	{Name: "pveperf", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 1},
+	{Name: "vzdump", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 1},
+	{Name: "pveperf", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 1},
 	{Name: "w", Options: options1302, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1303, Risk: 2, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 26, Ends: true},
-	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1305, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options804, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 27, Ends: true},
+	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1305, Risk: 36, Ends: true},
+	{Name: "wc", Operands: Reads, Options: options802, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wdiff", Operands: Reads, Options: options1306, Shared: [][]Option{options5}, Safe: true},
 	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
@@ -7920,12 +7937,12 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1308, Risk: 207, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1308, Risk: 212, Here: true},
 	{Name: "whatis", Options: options30, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
-	{Name: "which", Operands: Names, Options: options185, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options185, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "which", Operands: Names, Options: options184, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options184, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "who", Operands: Reads, Options: options1309, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whoami", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "logname", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -7933,17 +7950,17 @@ var programs = [...]Program{
 	{Name: "groups", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "factor", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1310, Risk: 3},
-	{Name: "wipefs", Operands: Unread, Risk: 208},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 26, Ends: true, Special: "xargs"},
-	{Name: "xattr", Risk: 209, Wordless: true},
+	{Name: "wipefs", Operands: Unread, Risk: 213},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 27, Ends: true, Special: "xargs"},
+	{Name: "xattr", Risk: 214, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1312, Workdir: true},
-	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1313, Ends: true},
-	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1314, Shared: [][]Option{options5}, Risk: 210},
-	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1315, Ends: true},
-	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1316, Risk: 211, Ends: true},
-	{Name: "xz", Operands: Outputs, Options: options1265, Risk: 30, Beside: true},
+	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1313, Risk: 36, Ends: true},
+	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1314, Shared: [][]Option{options5}, Risk: 215},
+	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1315, Risk: 36, Ends: true},
+	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1316, Risk: 216, Ends: true},
+	{Name: "xz", Operands: Outputs, Options: options1265, Risk: 32, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1005, Risk: 3, Workdir: true, Special: "gcc"},
-	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 143, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yarnpkg", Style: Exact, Options: options1317, Subs: subs1323, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yay", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "paru", Operands: Unread, Options: options28, Subs: subs29},
@@ -7986,7 +8003,7 @@ var programs = [...]Program{
 	{Name: "chezmoi", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "stow", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "yes", Options: options34, Shared: [][]Option{options5}, Safe: true},
-	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1324, Shared: [][]Option{options5}, Risk: 212, Special: "jq"},
+	{Name: "yq", Style: Exact, Operands: PatternReads, Options: options1324, Shared: [][]Option{options5}, Risk: 217, Special: "jq"},
 	{Name: "yt-dlp", Operands: URLs, Options: options1325, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1325, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1325, Here: true},
@@ -8003,7 +8020,7 @@ var programs = [...]Program{
 	{Name: "bzdiff", Operands: Reads, Options: options132, Risk: 3},
 	{Name: "xzcmp", Operands: Reads, Options: options132, Risk: 3},
 	{Name: "xzdiff", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "zfs", Operands: Unread, Risk: 213},
+	{Name: "zfs", Operands: Unread, Risk: 218},
 	{Name: "zig", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
 	{Name: "nim", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
 	{Name: "dart", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
@@ -8033,17 +8050,17 @@ var programs = [...]Program{
 	{Name: "zipnote", Operands: Reads},
 	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zless", Operands: Reads, Options: options132, Risk: 109},
-	{Name: "zmore", Operands: Reads, Options: options132, Risk: 109},
-	{Name: "bzless", Operands: Reads, Options: options132, Risk: 109},
-	{Name: "xzless", Operands: Reads, Options: options132, Risk: 109},
+	{Name: "zless", Operands: Reads, Options: options132, Risk: 114},
+	{Name: "zmore", Operands: Reads, Options: options132, Risk: 114},
+	{Name: "bzless", Operands: Reads, Options: options132, Risk: 114},
+	{Name: "xzless", Operands: Reads, Options: options132, Risk: 114},
 	{Name: "zmodload", Operands: Unread, Options: options1331},
-	{Name: "zpool", Operands: Unread, Risk: 214},
+	{Name: "zpool", Operands: Unread, Risk: 219},
 	{Name: "zstd", Operands: Outputs, Options: options1332, Beside: true},
 	{Name: "unzstd", Operands: Outputs, Options: options1332, Beside: true},
 	{Name: "zstdmt", Operands: Outputs, Options: options1332, Beside: true},
 	{Name: "pzstd", Operands: Outputs, Options: options1332, Beside: true},
-	{Name: "zypper", Operands: Unread, Options: options28, Subs: subs29, Risk: 215},
+	{Name: "zypper", Operands: Unread, Options: options28, Subs: subs29, Risk: 220},
 }
 
 var options0 = []Option{
@@ -11363,136 +11380,13 @@ var options156 = []Option{
 }
 
 var options157 = []Option{
-	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-c"}},
-	{Names: names{"-S"}},
-	{Names: names{"-E"}},
-	{Names: names{"-x"}, Value: Required},
-	{Names: names{"-v"}},
-	{Names: names{"-###"}},
-	{Names: names{"-D"}, Value: Required},
-	{Names: names{"-U"}, Value: Required},
-	{Names: names{"-I"}, Value: Required, Effect: EffInput},
-	{Names: names{"-L"}, Value: Required},
-	{Names: names{"-l"}, Value: Required},
-	{Names: names{"-isystem"}, Value: Required},
-	{Names: names{"-iquote"}, Value: Required},
-	{Names: names{"-idirafter"}, Value: Required},
-	{Names: names{"-iprefix"}, Value: Required},
-	{Names: names{"-iwithprefix"}, Value: Required},
-	{Names: names{"-include"}, Value: Required, Effect: EffInput},
-	{Names: names{"-imacros"}, Value: Required, Effect: EffInput},
-	{Names: names{"-isysroot"}, Value: Required},
-	{Names: names{"--sysroot"}, Value: Required},
-	{Names: names{"-std"}, Value: Required},
-	{Names: names{"-O"}, Value: Optional},
-	{Names: names{"-g"}, Value: Optional},
-	{Names: names{"-W"}, Value: Optional},
-	{Names: names{"-w"}},
-	{Names: names{"-f"}, Value: Optional},
-	{Names: names{"-m"}, Value: Optional},
-	{Names: names{"-p"}, Value: Optional},
-	{Names: names{"-pthread"}},
-	{Names: names{"-pipe"}},
-	{Names: names{"-pedantic"}, Value: Optional},
-	{Names: names{"-static"}, Value: Optional},
-	{Names: names{"-shared"}, Value: Optional},
-	{Names: names{"-s"}},
-	{Names: names{"-rdynamic"}},
-	{Names: names{"-nostdlib"}, Value: Optional},
-	{Names: names{"-nostdinc"}, Value: Optional},
-	{Names: names{"-nodefaultlibs"}},
-	{Names: names{"-nostartfiles"}},
-	{Names: names{"-no-pie"}},
-	{Names: names{"-pie"}},
-	{Names: names{"-ansi"}},
-	{Names: names{"-trigraphs"}},
-	{Names: names{"-C"}},
-	{Names: names{"-CC"}},
-	{Names: names{"-P"}},
-	{Names: names{"-H"}},
-	{Names: names{"-M"}},
-	{Names: names{"-MM"}},
-	{Names: names{"-MG"}},
-	{Names: names{"-MP"}},
-	{Names: names{"-MD"}},
-	{Names: names{"-MMD"}},
-	{Names: names{"-MF"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-MT"}, Value: Required},
-	{Names: names{"-MQ"}, Value: Required},
-	{Names: names{"-MJ"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-d"}, Value: Optional},
-	{Names: names{"-u"}, Value: Required},
-	{Names: names{"-z"}, Value: Required},
-	{Names: names{"-T"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-e"}, Value: Required},
-	{Names: names{"-Q"}},
-	{Names: names{"-B"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-specs", "--specs"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-fplugin"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-fplugin-arg"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"-fpass-plugin"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-load"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-wrapper"}, Value: Required, Effect: EffRun},
-	{Names: names{"-Wl,"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Wa,"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Wp,"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Xlinker"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Xassembler"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Xpreprocessor"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-Xclang"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-mllvm"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-fuse-ld"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-ld-path", "--ld-path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-dumpdir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-dumpbase"}, Value: Required},
-	{Names: names{"-dumpbase-ext"}, Value: Required},
-	{Names: names{"-save-temps"}, Value: Optional, Effect: EffWriteHere},
-	{Names: names{"--param"}, Value: Required},
-	{Names: names{"--target"}, Value: Required},
-	{Names: names{"-target"}, Value: Required},
-	{Names: names{"-arch"}, Value: Required},
-	{Names: names{"-framework"}, Value: Required},
-	{Names: names{"-ffile-prefix-map"}, Value: Required},
-	{Names: names{"-fprofile-use"}, Value: Optional, Effect: EffInput},
-	{Names: names{"-fprofile-dir"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-fdump"}, Value: Optional, Effect: EffWriteHere},
-	{Names: names{"-ftime-trace"}, Value: Optional, Effect: EffWriteHere},
-	{Names: names{"-fmodules-cache-path"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-serialize-diagnostics"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-print-search-dirs"}},
-	{Names: names{"-print-file-name"}, Value: Required},
-	{Names: names{"-print-prog-name"}, Value: Required},
-	{Names: names{"-print-libgcc-file-name"}},
-	{Names: names{"-dumpmachine"}},
-	{Names: names{"-dumpversion"}},
-	{Names: names{"-dumpfullversion"}},
-	{Names: names{"--version"}},
-	{Names: names{"--help"}, Value: Optional},
-	{Names: names{"-aux-info"}, Value: Required, Effect: EffWrite},
-	{Names: names{"-gsplit-dwarf"}},
-	{Names: names{"-fdiagnostics-color"}, Value: Optional},
-	{Names: names{"-fsanitize"}, Value: Required},
-	{Names: names{"-fmax-errors"}, Value: Required},
-	{Names: names{"-fno"}, Value: Optional},
-	{Names: names{"-Wno"}, Value: Optional},
-	{Names: names{"-Werror"}, Value: Optional},
-	{Names: names{"-emit-llvm"}},
-	{Names: names{"--analyze"}},
-	{Names: names{"-ccbin"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-config", "--config"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--gcc-toolchain"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-no-canonical-prefixes"}},
-}
-
-var options158 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options159 = []Option{
+var options158 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required, Effect: EffRun},
 	{Names: names{"-c", "--context"}, Value: Required},
 	{Names: names{"-p", "--plugin"}, Value: Required, Effect: EffProgram},
@@ -11536,7 +11430,7 @@ var options159 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 }
 
-var subs160 = []Program{
+var subs159 = []Program{
 	{Name: "docs", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "import", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
@@ -11544,7 +11438,7 @@ var subs160 = []Program{
 	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 }
 
-var options161 = []Option{
+var options160 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -11563,7 +11457,7 @@ var options161 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options162 = []Option{
+var options161 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -11575,14 +11469,14 @@ var options162 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options163 = []Option{
+var options162 = []Option{
 	{Names: names{"-g"}, Value: Required},
 	{Names: names{"--sticky"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h", "--help"}},
 }
 
-var options164 = []Option{
+var options163 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -11599,7 +11493,7 @@ var options164 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options165 = []Option{
+var options164 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11614,7 +11508,7 @@ var options165 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options166 = []Option{
+var options165 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -11634,7 +11528,7 @@ var options166 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options167 = []Option{
+var options166 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11650,7 +11544,7 @@ var options167 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options168 = []Option{
+var options167 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -11674,7 +11568,7 @@ var options168 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options169 = []Option{
+var options168 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -11682,7 +11576,7 @@ var options169 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options170 = []Option{
+var options169 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -11701,7 +11595,7 @@ var options170 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options171 = []Option{
+var options170 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -11718,7 +11612,7 @@ var options171 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options172 = []Option{
+var options171 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -11789,7 +11683,7 @@ var options172 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options173 = []Option{
+var options172 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -11856,7 +11750,7 @@ var options173 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options174 = []Option{
+var options173 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -11865,7 +11759,7 @@ var options174 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options175 = []Option{
+var options174 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -12005,23 +11899,23 @@ var options175 = []Option{
 	{Names: names{"--onload-script"}, Value: Required, Effect: EffProgram},
 }
 
-var options176 = []Option{
+var options175 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options177 = []Option{
+var options176 = []Option{
 	{Names: names{"--read-only"}},
 	{Names: names{"--cidr"}, Value: Required},
 	{Names: names{"--auth-type"}, Value: Required},
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var subs178 = []Program{
+var subs177 = []Program{
 	{Name: "access", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
-	{Name: "add-user", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "adduser", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "add-user", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "adduser", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "audit", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "author", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "bin", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -12044,7 +11938,7 @@ var subs178 = []Program{
 	{Name: "docs", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options176, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options175, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "explain", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "find", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -12055,7 +11949,7 @@ var subs178 = []Program{
 	{Name: "help-search", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "hlep", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "home", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "hook", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "hook", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "i", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "ic", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "in", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
@@ -12081,7 +11975,7 @@ var subs178 = []Program{
 	{Name: "list", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "ll", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "ln", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
-	{Name: "login", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "login", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "logout", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "ls", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "org", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
@@ -12091,7 +11985,7 @@ var subs178 = []Program{
 	{Name: "ping", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "pkg", Path: names{"pkg"}, Workdir: true, Special: "npm"},
 	{Name: "prefix", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "profile", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "profile", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "prune", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "publish", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "query", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -12122,8 +12016,8 @@ var subs178 = []Program{
 	{Name: "t", Path: names{"run"}, Workdir: true, Special: "npm"},
 	{Name: "team", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "test", Path: names{"run"}, Workdir: true, Special: "npm"},
-	{Name: "token", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "trust", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "token", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "trust", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "tst", Path: names{"run"}, Workdir: true, Special: "npm"},
 	{Name: "udpate", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "un", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
@@ -12142,10 +12036,10 @@ var subs178 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "why", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options176, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options175, Ends: true, Workdir: true, Special: "npm"},
 }
 
-var options179 = []Option{
+var options178 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -12214,7 +12108,7 @@ var options179 = []Option{
 	{Names: names{"--speller"}, Value: Required, Effect: EffRun},
 }
 
-var options180 = []Option{
+var options179 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -12276,12 +12170,12 @@ var options180 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options181 = []Option{
+var options180 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options182 = []Option{
+var options181 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -12307,7 +12201,7 @@ var options182 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options183 = []Option{
+var options182 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -12318,13 +12212,13 @@ var options183 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options184 = []Option{
+var options183 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options185 = []Option{
+var options184 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -12348,7 +12242,7 @@ var options185 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options186 = []Option{
+var options185 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -12373,7 +12267,7 @@ var options186 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options187 = []Option{
+var options186 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -12381,7 +12275,7 @@ var options187 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options188 = []Option{
+var options187 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -12389,7 +12283,7 @@ var options188 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options189 = []Option{
+var options188 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -12406,11 +12300,11 @@ var options189 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options190 = []Option{
+var options189 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options191 = []Option{
+var options190 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -12453,60 +12347,60 @@ var options191 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs192 = []Program{
+var subs191 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options190, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options189, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options193 = []Option{
+var options192 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -12536,14 +12430,14 @@ var options193 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options194 = []Option{
+var options193 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options195 = []Option{
+var options194 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -12559,7 +12453,7 @@ var options195 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options196 = []Option{
+var options195 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -12571,35 +12465,35 @@ var options196 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs197 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options195, Named: true},
+var subs196 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options194, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options194, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options194, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options194, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options194, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options196, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options195, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options195, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options194, Named: true},
 }
 
-var options198 = []Option{
+var options197 = []Option{
 	{Names: names{"-http-addr"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-token"}, Value: Required},
 	{Names: names{"-token-file"}, Value: Required, Effect: EffRead},
@@ -12611,7 +12505,7 @@ var options198 = []Option{
 	{Names: names{"-format"}, Value: Required},
 }
 
-var options199 = []Option{
+var options198 = []Option{
 	{Names: names{"-config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-config-dir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-data-dir"}, Value: Required, Effect: EffWrite},
@@ -12624,7 +12518,7 @@ var options199 = []Option{
 	{Names: names{"-pid-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options200 = []Option{
+var options199 = []Option{
 	{Names: names{"-node"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
 	{Names: names{"-tag"}, Value: Required},
@@ -12635,7 +12529,7 @@ var options200 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options201 = []Option{
+var options200 = []Option{
 	{Names: names{"-recurse"}},
 	{Names: names{"-keys"}},
 	{Names: names{"-base64"}},
@@ -12651,15 +12545,15 @@ var options201 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs202 = []Program{
-	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
-	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
-	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
-	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
-	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
+var subs201 = []Program{
+	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
+	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
+	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
+	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
+	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
 }
 
-var options203 = []Option{
+var options202 = []Option{
 	{Names: names{"-child-exit-code"}},
 	{Names: names{"-monitor-retry"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -12671,7 +12565,7 @@ var options203 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options204 = []Option{
+var options203 = []Option{
 	{Names: names{"-type"}, Value: Required},
 	{Names: names{"-key"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
@@ -12683,23 +12577,23 @@ var options204 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs205 = []Program{
+var subs204 = []Program{
 	{Name: "acl", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options199, Apart: true},
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options198, Apart: true},
 	{Name: "catalog", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "config", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "connect", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "event", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options200, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options199, Ends: true},
 	{Name: "force-leave", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "info", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "intention", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "join", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "keygen", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs202, Inherit: true, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs201, Inherit: true, Special: "azure"},
 	{Name: "leave", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options203, Ends: true},
+	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options202, Ends: true},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "logout", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "maint", Style: Dash, Operands: Unread, Path: names{"members"}},
@@ -12716,10 +12610,10 @@ var subs205 = []Program{
 	{Name: "tls", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "validate", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "version", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options204, Ends: true},
+	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options203, Ends: true},
 }
 
-var options206 = []Option{
+var options205 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -12746,7 +12640,7 @@ var options206 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options207 = []Option{
+var options206 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -12755,31 +12649,31 @@ var options207 = []Option{
 	{Names: names{"--json"}},
 }
 
-var options208 = []Option{
+var options207 = []Option{
 	{Names: names{"--activate"}},
 	{Names: names{"-o", "--output"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--json"}},
 	{Names: names{"--all"}},
 }
 
-var subs209 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options207},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options207},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options207},
-	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options207},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options207},
-	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
-	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
+var subs208 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options206},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options206},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options206},
+	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options206},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options206},
+	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
+	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
 }
 
-var options210 = []Option{
+var options209 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options211 = []Option{
+var options210 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -12805,7 +12699,7 @@ var options211 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options212 = []Option{
+var options211 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -12824,21 +12718,21 @@ var options212 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs213 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options211, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options212, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options211, Workdir: true},
+var subs212 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options210, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options211, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options210, Workdir: true},
 }
 
-var options214 = []Option{
+var options213 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -12877,7 +12771,7 @@ var options214 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options215 = []Option{
+var options214 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -12894,7 +12788,7 @@ var options215 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options216 = []Option{
+var options215 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -12943,6 +12837,129 @@ var options216 = []Option{
 	{Names: names{"--no-preserve-owner"}},
 	{Names: names{"--sparse"}},
 	{Names: names{"-u", "--unconditional"}},
+}
+
+var options216 = []Option{
+	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-c"}},
+	{Names: names{"-S"}},
+	{Names: names{"-E"}},
+	{Names: names{"-x"}, Value: Required},
+	{Names: names{"-v"}},
+	{Names: names{"-###"}},
+	{Names: names{"-D"}, Value: Required},
+	{Names: names{"-U"}, Value: Required},
+	{Names: names{"-I"}, Value: Required, Effect: EffInput},
+	{Names: names{"-L"}, Value: Required},
+	{Names: names{"-l"}, Value: Required},
+	{Names: names{"-isystem"}, Value: Required},
+	{Names: names{"-iquote"}, Value: Required},
+	{Names: names{"-idirafter"}, Value: Required},
+	{Names: names{"-iprefix"}, Value: Required},
+	{Names: names{"-iwithprefix"}, Value: Required},
+	{Names: names{"-include"}, Value: Required, Effect: EffInput},
+	{Names: names{"-imacros"}, Value: Required, Effect: EffInput},
+	{Names: names{"-isysroot"}, Value: Required},
+	{Names: names{"--sysroot"}, Value: Required},
+	{Names: names{"-std"}, Value: Required},
+	{Names: names{"-O"}, Value: Optional},
+	{Names: names{"-g"}, Value: Optional},
+	{Names: names{"-W"}, Value: Optional},
+	{Names: names{"-w"}},
+	{Names: names{"-f"}, Value: Optional},
+	{Names: names{"-m"}, Value: Optional},
+	{Names: names{"-p"}, Value: Optional},
+	{Names: names{"-pthread"}},
+	{Names: names{"-pipe"}},
+	{Names: names{"-pedantic"}, Value: Optional},
+	{Names: names{"-static"}, Value: Optional},
+	{Names: names{"-shared"}, Value: Optional},
+	{Names: names{"-s"}},
+	{Names: names{"-rdynamic"}},
+	{Names: names{"-nostdlib"}, Value: Optional},
+	{Names: names{"-nostdinc"}, Value: Optional},
+	{Names: names{"-nodefaultlibs"}},
+	{Names: names{"-nostartfiles"}},
+	{Names: names{"-no-pie"}},
+	{Names: names{"-pie"}},
+	{Names: names{"-ansi"}},
+	{Names: names{"-trigraphs"}},
+	{Names: names{"-C"}},
+	{Names: names{"-CC"}},
+	{Names: names{"-P"}},
+	{Names: names{"-H"}},
+	{Names: names{"-M"}},
+	{Names: names{"-MM"}},
+	{Names: names{"-MG"}},
+	{Names: names{"-MP"}},
+	{Names: names{"-MD"}},
+	{Names: names{"-MMD"}},
+	{Names: names{"-MF"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-MT"}, Value: Required},
+	{Names: names{"-MQ"}, Value: Required},
+	{Names: names{"-MJ"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-d"}, Value: Optional},
+	{Names: names{"-u"}, Value: Required},
+	{Names: names{"-z"}, Value: Required},
+	{Names: names{"-T"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-e"}, Value: Required},
+	{Names: names{"-Q"}},
+	{Names: names{"-B"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-specs", "--specs"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-fplugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-fplugin-arg"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-fpass-plugin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-load"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-wrapper"}, Value: Required, Effect: EffRun},
+	{Names: names{"-Wl,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Wa,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Wp,"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xlinker"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xassembler"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xpreprocessor"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-Xclang"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-mllvm"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-fuse-ld"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-ld-path", "--ld-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-dumpdir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-dumpbase"}, Value: Required},
+	{Names: names{"-dumpbase-ext"}, Value: Required},
+	{Names: names{"-save-temps"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"--param"}, Value: Required},
+	{Names: names{"--target"}, Value: Required},
+	{Names: names{"-target"}, Value: Required},
+	{Names: names{"-arch"}, Value: Required},
+	{Names: names{"-framework"}, Value: Required},
+	{Names: names{"-ffile-prefix-map"}, Value: Required},
+	{Names: names{"-fprofile-use"}, Value: Optional, Effect: EffInput},
+	{Names: names{"-fprofile-dir"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-fdump"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"-ftime-trace"}, Value: Optional, Effect: EffWriteHere},
+	{Names: names{"-fmodules-cache-path"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-serialize-diagnostics"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-print-search-dirs"}},
+	{Names: names{"-print-file-name"}, Value: Required},
+	{Names: names{"-print-prog-name"}, Value: Required},
+	{Names: names{"-print-libgcc-file-name"}},
+	{Names: names{"-dumpmachine"}},
+	{Names: names{"-dumpversion"}},
+	{Names: names{"-dumpfullversion"}},
+	{Names: names{"--version"}},
+	{Names: names{"--help"}, Value: Optional},
+	{Names: names{"-aux-info"}, Value: Required, Effect: EffWrite},
+	{Names: names{"-gsplit-dwarf"}},
+	{Names: names{"-fdiagnostics-color"}, Value: Optional},
+	{Names: names{"-fsanitize"}, Value: Required},
+	{Names: names{"-fmax-errors"}, Value: Required},
+	{Names: names{"-fno"}, Value: Optional},
+	{Names: names{"-Wno"}, Value: Optional},
+	{Names: names{"-Werror"}, Value: Optional},
+	{Names: names{"-emit-llvm"}},
+	{Names: names{"--analyze"}},
+	{Names: names{"-ccbin"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-config", "--config"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--gcc-toolchain"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-no-canonical-prefixes"}},
 }
 
 var options217 = []Option{
@@ -21632,46 +21649,6 @@ var options748 = []Option{
 }
 
 var options749 = []Option{
-	{Names: names{"-b"}},
-	{Names: names{"-m"}},
-	{Names: names{"-B", "--always-make"}},
-	{Names: names{"-C", "--directory"}, Value: Required, Effect: EffDir},
-	{Names: names{"-d"}},
-	{Names: names{"--debug"}, Value: Optional},
-	{Names: names{"-e", "--environment-overrides"}},
-	{Names: names{"-E", "--eval"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-f", "--file", "--makefile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"-i", "--ignore-errors"}},
-	{Names: names{"-I", "--include-dir"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-j", "--jobs"}, Value: Optional},
-	{Names: names{"--jobserver-auth", "--jobserver-fds"}, Value: Required},
-	{Names: names{"-k", "--keep-going"}},
-	{Names: names{"-l", "--load-average", "--max-load"}, Value: Optional},
-	{Names: names{"-L", "--check-symlink-times"}},
-	{Names: names{"-n", "--just-print", "--dry-run", "--recon"}},
-	{Names: names{"-o", "--old-file", "--assume-old"}, Value: Required},
-	{Names: names{"-O", "--output-sync"}, Value: Optional},
-	{Names: names{"-p", "--print-data-base"}},
-	{Names: names{"-q", "--question"}},
-	{Names: names{"-r", "--no-builtin-rules"}},
-	{Names: names{"-R", "--no-builtin-variables"}},
-	{Names: names{"-s", "--silent", "--quiet"}},
-	{Names: names{"--no-silent"}},
-	{Names: names{"-S", "--no-keep-going", "--stop"}},
-	{Names: names{"-t", "--touch"}},
-	{Names: names{"--trace"}},
-	{Names: names{"-v", "--version"}},
-	{Names: names{"-w", "--print-directory"}},
-	{Names: names{"--no-print-directory"}},
-	{Names: names{"-W", "--what-if", "--new-file", "--assume-new"}, Value: Required},
-	{Names: names{"--warn-undefined-variables"}},
-	{Names: names{"--shuffle"}, Value: Optional},
-	{Names: names{"--jobserver-style"}, Value: Required},
-	{Names: names{"-x"}},
-}
-
-var options750 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--default-settings"}},
@@ -21681,17 +21658,17 @@ var options750 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options751 = []Option{
+var options750 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options752 = []Option{
+var options751 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options753 = []Option{
+var options752 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -21726,7 +21703,7 @@ var options753 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options754 = []Option{
+var options753 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -21735,7 +21712,7 @@ var options754 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options755 = []Option{
+var options754 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -21745,37 +21722,37 @@ var options755 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options756 = []Option{
+var options755 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options757 = []Option{
+var options756 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options758 = []Option{
+var options757 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options759 = []Option{
+var options758 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options760 = []Option{
+var options759 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options761 = []Option{
+var options760 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -21791,7 +21768,7 @@ var options761 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options762 = []Option{
+var options761 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -21814,7 +21791,7 @@ var options762 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options763 = []Option{
+var options762 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -21830,22 +21807,22 @@ var options763 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs764 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+var subs763 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options761, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
 }
 
-var options765 = []Option{
+var options764 = []Option{
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
 }
 
-var options766 = []Option{
+var options765 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}, Effect: EffWriteHere},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -21855,7 +21832,7 @@ var options766 = []Option{
 	{Names: names{"-fix"}, Effect: EffInPlace},
 }
 
-var options767 = []Option{
+var options766 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -21905,13 +21882,13 @@ var options767 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options768 = []Option{
+var options767 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options769 = []Option{
+var options768 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -21921,7 +21898,7 @@ var options769 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options770 = []Option{
+var options769 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -21964,36 +21941,36 @@ var options770 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs771 = []Program{
-	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options769, Workdir: true, Special: "go"},
-	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options770, Workdir: true, Special: "go"},
-	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+var subs770 = []Program{
+	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options768, Workdir: true, Special: "go"},
+	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options769, Workdir: true, Special: "go"},
+	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
 }
 
-var options772 = []Option{
+var options771 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options773 = []Option{
+var options772 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -22002,7 +21979,7 @@ var options773 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options774 = []Option{
+var options773 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -22020,43 +21997,43 @@ var options774 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options775 = []Option{
+var options774 = []Option{
 	{Names: names{"-r"}},
 }
 
+var subs775 = []Program{
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options774, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
+}
+
 var subs776 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options775, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-}
-
-var subs777 = []Program{
 	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options752, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options754, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options755, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options756, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options757, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options758, Workdir: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options751, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options753, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options754, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options755, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options756, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options757, Workdir: true, Special: "go"},
 	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options759, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options761, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs764, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options765, Shared: [][]Option{options753}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options758, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options759, Shared: [][]Option{options752}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options771, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options759, Shared: [][]Option{options752}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options760, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs763, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options764, Shared: [][]Option{options752}, Ends: true, Workdir: true, Special: "go"},
 	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options766, Shared: [][]Option{options753, options767}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options768, Subs: subs771, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options773, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options765, Shared: [][]Option{options752, options766}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options767, Subs: subs770, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options771, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options772, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs775, Workdir: true, Special: "go"},
 }
 
-var options778 = []Option{
+var options777 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22079,7 +22056,7 @@ var options778 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options779 = []Option{
+var options778 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -22101,7 +22078,7 @@ var options779 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options780 = []Option{
+var options779 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -22138,7 +22115,7 @@ var options780 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options781 = []Option{
+var options780 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -22151,14 +22128,14 @@ var options781 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options782 = []Option{
+var options781 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options783 = []Option{
+var options782 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -22166,7 +22143,7 @@ var options783 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options784 = []Option{
+var options783 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -22224,21 +22201,21 @@ var options784 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs785 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options782, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options784, Workdir: true, Special: "golangci"},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+var subs784 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options781, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options783, Workdir: true, Special: "golangci"},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
 }
 
-var options786 = []Option{
+var options785 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-d", "--decrypt"}},
 	{Names: names{"-e", "--encrypt"}},
@@ -22294,7 +22271,7 @@ var options786 = []Option{
 	{Names: names{"--export-secret-subkeys"}, Effect: EffUnproven},
 }
 
-var options787 = []Option{
+var options786 = []Option{
 	{Names: names{"--daemon"}},
 	{Names: names{"--server"}},
 	{Names: names{"--supervised"}},
@@ -22318,7 +22295,7 @@ var options787 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options788 = []Option{
+var options787 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -22378,7 +22355,7 @@ var options788 = []Option{
 	{Names: names{"--gradle-distribution-url"}, Value: Required, Effect: EffUnproven},
 }
 
-var options789 = []Option{
+var options788 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -22391,7 +22368,7 @@ var options789 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options790 = []Option{
+var options789 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -22446,20 +22423,7 @@ var options790 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options791 = []Option{
-	{Names: names{"-f", "--force"}},
-	{Names: names{"-i"}},
-	{Names: names{"-I"}},
-	{Names: names{"--interactive"}, Value: Optional},
-	{Names: names{"--one-file-system"}},
-	{Names: names{"--no-preserve-root"}},
-	{Names: names{"--preserve-root"}, Value: Optional},
-	{Names: names{"-r", "-R", "--recursive"}, Effect: EffRecursive},
-	{Names: names{"-d", "--dir"}},
-	{Names: names{"-v", "--verbose"}},
-}
-
-var options792 = []Option{
+var options790 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -22485,7 +22449,7 @@ var options792 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options793 = []Option{
+var options791 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -22502,7 +22466,7 @@ var options793 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options794 = []Option{
+var options792 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -22541,7 +22505,7 @@ var options794 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options795 = []Option{
+var options793 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -22560,7 +22524,7 @@ var options795 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options796 = []Option{
+var options794 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-DD"}},
 	{Names: names{"-h"}, Value: Required},
@@ -22571,7 +22535,7 @@ var options796 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options797 = []Option{
+var options795 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -22579,7 +22543,7 @@ var options797 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options798 = []Option{
+var options796 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -22606,14 +22570,14 @@ var options798 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs799 = []Program{
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options797, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options798},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options798},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options798},
+var subs797 = []Program{
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options795, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
 }
 
-var options800 = []Option{
+var options798 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -22781,7 +22745,7 @@ var options800 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options801 = []Option{
+var options799 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -22793,7 +22757,7 @@ var options801 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options802 = []Option{
+var options800 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -22803,7 +22767,7 @@ var options802 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options803 = []Option{
+var options801 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -22819,7 +22783,7 @@ var options803 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options804 = []Option{
+var options802 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -22829,7 +22793,7 @@ var options804 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options805 = []Option{
+var options803 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -22865,7 +22829,7 @@ var options805 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options806 = []Option{
+var options804 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -22873,7 +22837,7 @@ var options806 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options807 = []Option{
+var options805 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -22890,7 +22854,7 @@ var options807 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options808 = []Option{
+var options806 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -22899,7 +22863,7 @@ var options808 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options809 = []Option{
+var options807 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -22920,11 +22884,11 @@ var options809 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options810 = []Option{
+var options808 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 }
 
-var options811 = []Option{
+var options809 = []Option{
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 	{Names: names{"--skip-refresh"}},
 	{Names: names{"--verify"}},
@@ -22938,15 +22902,15 @@ var options811 = []Option{
 	{Names: names{"--max-col-width"}, Value: Required},
 }
 
-var subs812 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options811},
-	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options811},
-	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options811},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options811},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options811},
+var subs810 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
 }
 
-var options813 = []Option{
+var options811 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -22959,7 +22923,7 @@ var options813 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options814 = []Option{
+var options812 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -23015,7 +22979,7 @@ var options814 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options815 = []Option{
+var options813 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -23051,7 +23015,7 @@ var options815 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options816 = []Option{
+var options814 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
 	{Names: names{"--app-version"}, Value: Required},
@@ -23069,38 +23033,38 @@ var options816 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options817 = []Option{
+var options815 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--verify"}},
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 }
 
-var options818 = []Option{
+var options816 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs819 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options818},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options818},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
-	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options818},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options818},
-	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options818},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options817, Apart: true},
+var subs817 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
 }
 
-var options820 = []Option{
+var options818 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options821 = []Option{
+var options819 = []Option{
 	{Names: names{"--username", "-u"}, Value: Required},
 	{Names: names{"--password", "-p"}, Value: Required},
 	{Names: names{"--password-stdin"}},
@@ -23120,7 +23084,7 @@ var options821 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options822 = []Option{
+var options820 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--recreate-pods"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -23129,19 +23093,19 @@ var options822 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 }
 
-var options823 = []Option{
+var options821 = []Option{
 	{Names: names{"--jsonpath"}, Value: Required},
 }
 
-var subs824 = []Program{
-	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options823, Shared: [][]Option{options814}},
-	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options823, Shared: [][]Option{options814}},
-	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options823, Shared: [][]Option{options814}},
-	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options823, Shared: [][]Option{options814}},
-	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options823, Shared: [][]Option{options814}},
+var subs822 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
 }
 
-var options825 = []Option{
+var options823 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -23153,51 +23117,51 @@ var options825 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs826 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options810},
-	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs812},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs812},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs812},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options820, Shared: [][]Option{options814}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options814}, Subs: subs824, Inherit: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options813, Shared: [][]Option{options814}},
-	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options813, Shared: [][]Option{options814}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options816},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs819},
-	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options820, Shared: [][]Option{options814}, Here: true},
-	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options816},
-	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options821, Inherit: true},
-	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options821, Inherit: true},
-	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options814}, Subs: subs824, Inherit: true},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options815},
-	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options825, Shared: [][]Option{options814}},
-	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options822, Shared: [][]Option{options814}},
-	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options813, Shared: [][]Option{options814}},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options816},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options815},
+var subs824 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options808},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options818, Shared: [][]Option{options812}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options812}, Subs: subs822, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs817},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options818, Shared: [][]Option{options812}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options819, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options819, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options812}, Subs: subs822, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options813},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options823, Shared: [][]Option{options812}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options813},
 }
 
-var options827 = []Option{
+var options825 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options828 = []Option{
+var options826 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -23208,7 +23172,7 @@ var options828 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options829 = []Option{
+var options827 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -23223,7 +23187,7 @@ var options829 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options830 = []Option{
+var options828 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -23278,7 +23242,7 @@ var options830 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options831 = []Option{
+var options829 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -23313,7 +23277,7 @@ var options831 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options832 = []Option{
+var options830 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -23324,7 +23288,7 @@ var options832 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options833 = []Option{
+var options831 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -23356,7 +23320,7 @@ var options833 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options834 = []Option{
+var options832 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -23368,7 +23332,7 @@ var options834 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options835 = []Option{
+var options833 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -23379,7 +23343,7 @@ var options835 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options836 = []Option{
+var options834 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -23400,7 +23364,7 @@ var options836 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options837 = []Option{
+var options835 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -23433,7 +23397,7 @@ var options837 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options838 = []Option{
+var options836 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23444,7 +23408,7 @@ var options838 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options839 = []Option{
+var options837 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -23474,18 +23438,18 @@ var options839 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options840 = []Option{
+var options838 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs841 = []Program{
+var subs839 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -23496,11 +23460,11 @@ var subs841 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs842 = []Program{
+var subs840 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs843 = []Program{
+var subs841 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -23515,7 +23479,7 @@ var subs843 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs841},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs839},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -23524,11 +23488,11 @@ var subs843 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs842},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs840},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options844 = []Option{
+var options842 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -23549,7 +23513,7 @@ var options844 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options845 = []Option{
+var options843 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -23606,7 +23570,7 @@ var options845 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options846 = []Option{
+var options844 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -23639,7 +23603,7 @@ var options846 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options847 = []Option{
+var options845 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -23751,7 +23715,7 @@ var options847 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options848 = []Option{
+var options846 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -23777,7 +23741,7 @@ var options848 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs849 = []Program{
+var subs847 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -23829,7 +23793,7 @@ var subs849 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options850 = []Option{
+var options848 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -23838,7 +23802,7 @@ var options850 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options851 = []Option{
+var options849 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -23854,7 +23818,7 @@ var options851 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options852 = []Option{
+var options850 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -23928,7 +23892,54 @@ var options852 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options853 = []Option{
+var options851 = []Option{
+	{Names: names{"-0"}, Value: Optional},
+	{Names: names{"-a"}},
+	{Names: names{"-c"}},
+	{Names: names{"-C"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d", "--debug"}},
+	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
+	{Names: names{"-E", "--encoding"}, Value: Required},
+	{Names: names{"--external-encoding"}, Value: Required},
+	{Names: names{"--internal-encoding"}, Value: Required},
+	{Names: names{"-F"}, Value: Optional},
+	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
+	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-l"}},
+	{Names: names{"-n"}},
+	{Names: names{"-p"}},
+	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-T"}, Value: Optional},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-w"}},
+	{Names: names{"-W"}, Value: Optional},
+	{Names: names{"-x"}, Value: Optional},
+	{Names: names{"-X"}, Value: Required, Effect: EffDir},
+	{Names: names{"-h", "--help"}, Effect: EffPattern},
+	{Names: names{"-K"}, Value: Optional},
+	{Names: names{"-U"}},
+	{Names: names{"-y"}},
+	{Names: names{"--copyright"}, Effect: EffPattern},
+	{Names: names{"--version"}, Effect: EffPattern},
+	{Names: names{"--dump"}, Value: Required},
+	{Names: names{"--disable"}, Value: Required},
+	{Names: names{"--enable"}, Value: Required},
+	{Names: names{"--disable-gems"}},
+	{Names: names{"--disable-all"}},
+	{Names: names{"--enable-frozen-string-literal"}},
+	{Names: names{"--jit"}, Value: Optional},
+	{Names: names{"--yjit"}, Value: Optional},
+	{Names: names{"--mjit"}, Value: Optional},
+	{Names: names{"--rjit"}, Value: Optional},
+	{Names: names{"--backtrace-limit"}, Value: Required},
+	{Names: names{"--parser"}, Value: Required},
+	{Names: names{"--crash-report"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"--yydebug"}},
+}
+
+var options852 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -23939,7 +23950,7 @@ var options853 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options854 = []Option{
+var options853 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -23992,7 +24003,7 @@ var options854 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options855 = []Option{
+var options854 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -24023,7 +24034,7 @@ var options855 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options856 = []Option{
+var options855 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -24043,7 +24054,7 @@ var options856 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options857 = []Option{
+var options856 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -24054,7 +24065,7 @@ var options857 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options858 = []Option{
+var options857 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24081,7 +24092,7 @@ var options858 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options859 = []Option{
+var options858 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -24089,7 +24100,7 @@ var options859 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options860 = []Option{
+var options859 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -24097,7 +24108,7 @@ var options860 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options861 = []Option{
+var options860 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24110,20 +24121,20 @@ var options861 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options862 = []Option{
+var options861 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs863 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options860, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options861, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options862, Special: "kubectl"},
+var subs862 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options859, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options860, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options861, Special: "kubectl"},
 }
 
-var options864 = []Option{
+var options863 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24140,7 +24151,7 @@ var options864 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options865 = []Option{
+var options864 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -24151,12 +24162,12 @@ var options865 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs866 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options865, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options865, Special: "kubectl"},
+var subs865 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options864, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options864, Special: "kubectl"},
 }
 
-var options867 = []Option{
+var options866 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -24167,31 +24178,31 @@ var options867 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs868 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options867, Special: "kubectl"},
+var subs867 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options866, Special: "kubectl"},
 }
 
-var options869 = []Option{
+var options868 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options870 = []Option{
+var options869 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options871 = []Option{
+var options870 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options872 = []Option{
+var options871 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options873 = []Option{
+var options872 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -24208,7 +24219,7 @@ var options873 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options874 = []Option{
+var options873 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -24219,36 +24230,36 @@ var options874 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs875 = []Program{
+var subs874 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options869, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options868, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options870, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options871, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options872, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options873, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options869, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options870, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options871, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options872, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options874, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options873, Special: "kubectl"},
 }
 
-var options876 = []Option{
+var options875 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options877 = []Option{
+var options876 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options878 = []Option{
+var options877 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -24266,7 +24277,7 @@ var options878 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options879 = []Option{
+var options878 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24282,7 +24293,7 @@ var options879 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options880 = []Option{
+var options879 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24296,7 +24307,7 @@ var options880 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options881 = []Option{
+var options880 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24311,7 +24322,7 @@ var options881 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options882 = []Option{
+var options881 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24325,7 +24336,7 @@ var options882 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options883 = []Option{
+var options882 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24339,7 +24350,7 @@ var options883 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options884 = []Option{
+var options883 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -24354,7 +24365,7 @@ var options884 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options885 = []Option{
+var options884 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24367,7 +24378,7 @@ var options885 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options886 = []Option{
+var options885 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24378,7 +24389,7 @@ var options886 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options887 = []Option{
+var options886 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24392,7 +24403,7 @@ var options887 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options888 = []Option{
+var options887 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24407,7 +24418,7 @@ var options888 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options889 = []Option{
+var options888 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24420,7 +24431,7 @@ var options889 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options890 = []Option{
+var options889 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24434,7 +24445,7 @@ var options890 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options891 = []Option{
+var options890 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24449,7 +24460,7 @@ var options891 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options892 = []Option{
+var options891 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -24463,7 +24474,7 @@ var options892 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options893 = []Option{
+var options892 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -24475,27 +24486,27 @@ var options893 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs894 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options879, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options880, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options881, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options882, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options883, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options884, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options885, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options886, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options887, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options888, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options889, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options890, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options891, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options892, Inherit: true, Special: "kubectl"},
+var subs893 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options878, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options879, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options880, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options881, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options882, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options883, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options884, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options885, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options886, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options887, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options888, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options889, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options890, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options891, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options886, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options893, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options885, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options892, Special: "kubectl"},
 }
 
-var options895 = []Option{
+var options894 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24522,7 +24533,7 @@ var options895 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options896 = []Option{
+var options895 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24543,7 +24554,7 @@ var options896 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options897 = []Option{
+var options896 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24553,7 +24564,7 @@ var options897 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options898 = []Option{
+var options897 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24567,7 +24578,7 @@ var options898 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options899 = []Option{
+var options898 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -24581,7 +24592,7 @@ var options899 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options900 = []Option{
+var options899 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24597,7 +24608,7 @@ var options900 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options901 = []Option{
+var options900 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24610,7 +24621,7 @@ var options901 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options902 = []Option{
+var options901 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -24619,13 +24630,13 @@ var options902 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options903 = []Option{
+var options902 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options904 = []Option{
+var options903 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24651,7 +24662,7 @@ var options904 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options905 = []Option{
+var options904 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24677,7 +24688,7 @@ var options905 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options906 = []Option{
+var options905 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -24694,7 +24705,7 @@ var options906 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options907 = []Option{
+var options906 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24713,7 +24724,7 @@ var options907 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options908 = []Option{
+var options907 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24730,20 +24741,20 @@ var options908 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options909 = []Option{
+var options908 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs910 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options909, Special: "kubectl"},
+var subs909 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options908, Special: "kubectl"},
 }
 
-var options911 = []Option{
+var options910 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options912 = []Option{
+var options911 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -24759,7 +24770,7 @@ var options912 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options913 = []Option{
+var options912 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24780,7 +24791,7 @@ var options913 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options914 = []Option{
+var options913 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -24792,7 +24803,7 @@ var options914 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options915 = []Option{
+var options914 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24804,7 +24815,7 @@ var options915 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options916 = []Option{
+var options915 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -24814,7 +24825,7 @@ var options916 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options917 = []Option{
+var options916 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24827,16 +24838,16 @@ var options917 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs918 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options914, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options915, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options915, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options915, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options916, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options917, Special: "kubectl"},
+var subs917 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options913, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options914, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options914, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options914, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options915, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options916, Special: "kubectl"},
 }
 
-var options919 = []Option{
+var options918 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -24873,7 +24884,7 @@ var options919 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options920 = []Option{
+var options919 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -24890,7 +24901,7 @@ var options920 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options921 = []Option{
+var options920 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -24913,7 +24924,7 @@ var options921 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options922 = []Option{
+var options921 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24928,7 +24939,7 @@ var options922 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options923 = []Option{
+var options922 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -24946,7 +24957,7 @@ var options923 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options924 = []Option{
+var options923 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24960,7 +24971,7 @@ var options924 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options925 = []Option{
+var options924 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24974,7 +24985,7 @@ var options925 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options926 = []Option{
+var options925 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24991,16 +25002,16 @@ var options926 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs927 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options921, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options922, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options923, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options924, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options925, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options926, Special: "kubectl"},
+var subs926 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options920, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options921, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options922, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options923, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options924, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options925, Special: "kubectl"},
 }
 
-var options928 = []Option{
+var options927 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25013,7 +25024,7 @@ var options928 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options929 = []Option{
+var options928 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -25021,7 +25032,7 @@ var options929 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options930 = []Option{
+var options929 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -25032,17 +25043,17 @@ var options930 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs931 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options929, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options930, Special: "kubectl"},
+var subs930 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options928, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options929, Special: "kubectl"},
 }
 
-var options932 = []Option{
+var options931 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options933 = []Option{
+var options932 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -25058,53 +25069,53 @@ var options933 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs934 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options856, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options857, Special: "kubectl"},
+var subs933 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options855, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options856, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options858, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options859, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs863, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options864, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs866, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs868, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options857, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options858, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs862, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options863, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs865, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs867, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs875, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options876, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options877, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options878, Subs: subs894, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options895, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options896, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options897, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options898, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options899, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options900, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options901, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options902, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options903, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options904, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options905, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options906, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options856, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options908, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs910, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options911, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options912, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options913, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs918, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options919, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options920, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs927, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options928, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs931, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options876, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options932, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options933, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs874, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options875, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options876, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options877, Subs: subs893, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options894, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options895, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options896, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options897, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options898, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options899, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options900, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options901, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options902, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options903, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options904, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options905, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options855, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options906, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options906, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options907, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs909, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options910, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options911, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options912, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs917, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options918, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options919, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs926, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options927, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs930, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options875, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options931, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options932, Special: "kubectl"},
 }
 
-var options935 = []Option{
+var options934 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -25119,12 +25130,12 @@ var options935 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options936 = []Option{
+var options935 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options937 = []Option{
+var options936 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -25142,48 +25153,48 @@ var options937 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs938 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options937},
+var subs937 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options936},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options936},
 }
 
-var options939 = []Option{
+var options938 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -25196,7 +25207,7 @@ var options939 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options940 = []Option{
+var options939 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -25220,12 +25231,12 @@ var options940 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options941 = []Option{
+var options940 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options942 = []Option{
+var options941 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -25242,8 +25253,8 @@ var options942 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs943 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options942},
+var subs942 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options941},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -25254,7 +25265,7 @@ var subs943 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options944 = []Option{
+var options943 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -25295,7 +25306,7 @@ var options944 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options945 = []Option{
+var options944 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -25329,7 +25340,7 @@ var options945 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options946 = []Option{
+var options945 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -25346,7 +25357,7 @@ var options946 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options947 = []Option{
+var options946 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -25381,26 +25392,26 @@ var options947 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options948 = []Option{
+var options947 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs949 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+var subs948 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
 }
 
-var options950 = []Option{
+var options949 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -25488,7 +25499,7 @@ var options950 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options951 = []Option{
+var options950 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -25509,7 +25520,7 @@ var options951 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options952 = []Option{
+var options951 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -25527,7 +25538,7 @@ var options952 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options953 = []Option{
+var options952 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -25553,7 +25564,7 @@ var options953 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options954 = []Option{
+var options953 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -25562,7 +25573,7 @@ var options954 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options955 = []Option{
+var options954 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -25599,7 +25610,7 @@ var options955 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options956 = []Option{
+var options955 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -25618,7 +25629,7 @@ var options956 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options957 = []Option{
+var options956 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -25675,7 +25686,7 @@ var options957 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options958 = []Option{
+var options957 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -25705,7 +25716,7 @@ var options958 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options959 = []Option{
+var options958 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -25717,7 +25728,7 @@ var options959 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options960 = []Option{
+var options959 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25728,7 +25739,7 @@ var options960 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options961 = []Option{
+var options960 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -25739,7 +25750,7 @@ var options961 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options962 = []Option{
+var options961 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -25747,16 +25758,16 @@ var options962 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs963 = []Program{
+var subs962 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options961},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options961},
 }
 
-var options964 = []Option{
+var options963 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -25771,47 +25782,47 @@ var options964 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs965 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options961},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs963},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+var subs964 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options960},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs962},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
 }
 
-var options966 = []Option{
+var options965 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -25851,6 +25862,46 @@ var options966 = []Option{
 	{Names: names{"-T"}, Value: Optional, Effect: EffUnproven},
 	{Names: names{"-a"}},
 	{Names: names{"-y"}},
+}
+
+var options966 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-m"}},
+	{Names: names{"-B", "--always-make"}},
+	{Names: names{"-C", "--directory"}, Value: Required, Effect: EffDir},
+	{Names: names{"-d"}},
+	{Names: names{"--debug"}, Value: Optional},
+	{Names: names{"-e", "--environment-overrides"}},
+	{Names: names{"-E", "--eval"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-f", "--file", "--makefile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"-i", "--ignore-errors"}},
+	{Names: names{"-I", "--include-dir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"-j", "--jobs"}, Value: Optional},
+	{Names: names{"--jobserver-auth", "--jobserver-fds"}, Value: Required},
+	{Names: names{"-k", "--keep-going"}},
+	{Names: names{"-l", "--load-average", "--max-load"}, Value: Optional},
+	{Names: names{"-L", "--check-symlink-times"}},
+	{Names: names{"-n", "--just-print", "--dry-run", "--recon"}},
+	{Names: names{"-o", "--old-file", "--assume-old"}, Value: Required},
+	{Names: names{"-O", "--output-sync"}, Value: Optional},
+	{Names: names{"-p", "--print-data-base"}},
+	{Names: names{"-q", "--question"}},
+	{Names: names{"-r", "--no-builtin-rules"}},
+	{Names: names{"-R", "--no-builtin-variables"}},
+	{Names: names{"-s", "--silent", "--quiet"}},
+	{Names: names{"--no-silent"}},
+	{Names: names{"-S", "--no-keep-going", "--stop"}},
+	{Names: names{"-t", "--touch"}},
+	{Names: names{"--trace"}},
+	{Names: names{"-v", "--version"}},
+	{Names: names{"-w", "--print-directory"}},
+	{Names: names{"--no-print-directory"}},
+	{Names: names{"-W", "--what-if", "--new-file", "--assume-new"}, Value: Required},
+	{Names: names{"--warn-undefined-variables"}},
+	{Names: names{"--shuffle"}, Value: Optional},
+	{Names: names{"--jobserver-style"}, Value: Required},
+	{Names: names{"-x"}},
 }
 
 var options967 = []Option{
@@ -28864,45 +28915,45 @@ var options1067 = []Option{
 }
 
 var subs1068 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
 	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1063, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
 	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1063, Stdin: true},
 	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1064, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
 	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1066},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options162}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
 }
 
 var options1069 = []Option{
@@ -30514,13 +30565,13 @@ var options1137 = []Option{
 }
 
 var subs1138 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options162}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options162}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options162}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options162}},
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
 }
 
 var options1139 = []Option{
@@ -30569,6 +30620,38 @@ var options1142 = []Option{
 }
 
 var options1143 = []Option{
+	{Names: names{"-b"}},
+	{Names: names{"-bb"}},
+	{Names: names{"-B"}},
+	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true, Ends: true},
+	{Names: names{"-d"}},
+	{Names: names{"-E"}},
+	{Names: names{"-h", "--help", "-?"}, Effect: EffPattern},
+	{Names: names{"--help-env", "--help-xoptions", "--help-all"}, Effect: EffPattern},
+	{Names: names{"-i"}, Effect: EffOpaque},
+	{Names: names{"-I"}},
+	{Names: names{"-m"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
+	{Names: names{"-O"}},
+	{Names: names{"-OO"}},
+	{Names: names{"-P"}},
+	{Names: names{"-q"}},
+	{Names: names{"-R"}},
+	{Names: names{"-s"}},
+	{Names: names{"-S"}},
+	{Names: names{"-t"}},
+	{Names: names{"-u"}},
+	{Names: names{"-v"}},
+	{Names: names{"-V", "--version"}, Effect: EffPattern},
+	{Names: names{"-W"}, Value: Required},
+	{Names: names{"-x"}},
+	{Names: names{"-X"}, Value: Required},
+	{Names: names{"--check-hash-based-pycs"}, Value: Required},
+	{Names: names{"-Q"}, Value: Required},
+	{Names: names{"-3"}},
+	{Names: names{"-2"}},
+}
+
+var options1144 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -30755,38 +30838,6 @@ var options1143 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options1144 = []Option{
-	{Names: names{"-b"}},
-	{Names: names{"-bb"}},
-	{Names: names{"-B"}},
-	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true, Ends: true},
-	{Names: names{"-d"}},
-	{Names: names{"-E"}},
-	{Names: names{"-h", "--help", "-?"}, Effect: EffPattern},
-	{Names: names{"--help-env", "--help-xoptions", "--help-all"}, Effect: EffPattern},
-	{Names: names{"-i"}, Effect: EffOpaque},
-	{Names: names{"-I"}},
-	{Names: names{"-m"}, Value: Required, Effect: EffModule, Pattern: true, Ends: true},
-	{Names: names{"-O"}},
-	{Names: names{"-OO"}},
-	{Names: names{"-P"}},
-	{Names: names{"-q"}},
-	{Names: names{"-R"}},
-	{Names: names{"-s"}},
-	{Names: names{"-S"}},
-	{Names: names{"-t"}},
-	{Names: names{"-u"}},
-	{Names: names{"-v"}},
-	{Names: names{"-V", "--version"}, Effect: EffPattern},
-	{Names: names{"-W"}, Value: Required},
-	{Names: names{"-x"}},
-	{Names: names{"-X"}, Value: Required},
-	{Names: names{"--check-hash-based-pycs"}, Value: Required},
-	{Names: names{"-Q"}, Value: Required},
-	{Names: names{"-3"}},
-	{Names: names{"-2"}},
-}
-
 var options1145 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
@@ -30883,51 +30934,51 @@ var options1149 = []Option{
 
 var subs1150 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
 	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1146},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
 	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
 	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
 	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options162}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options162}},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
 }
 
 var options1151 = []Option{
@@ -31426,12 +31477,25 @@ var options1168 = []Option{
 }
 
 var options1169 = []Option{
+	{Names: names{"-f", "--force"}},
+	{Names: names{"-i"}},
+	{Names: names{"-I"}},
+	{Names: names{"--interactive"}, Value: Optional},
+	{Names: names{"--one-file-system"}},
+	{Names: names{"--no-preserve-root"}},
+	{Names: names{"--preserve-root"}, Value: Optional},
+	{Names: names{"-r", "-R", "--recursive"}, Effect: EffRecursive},
+	{Names: names{"-d", "--dir"}},
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options1170 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1170 = []Option{
+var options1171 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -31470,7 +31534,7 @@ var options1170 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1171 = []Option{
+var options1172 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -31517,53 +31581,6 @@ var options1171 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-w"}, Value: Required},
-}
-
-var options1172 = []Option{
-	{Names: names{"-0"}, Value: Optional},
-	{Names: names{"-a"}},
-	{Names: names{"-c"}},
-	{Names: names{"-C"}, Value: Required, Effect: EffDir},
-	{Names: names{"-d", "--debug"}},
-	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
-	{Names: names{"-E", "--encoding"}, Value: Required},
-	{Names: names{"--external-encoding"}, Value: Required},
-	{Names: names{"--internal-encoding"}, Value: Required},
-	{Names: names{"-F"}, Value: Optional},
-	{Names: names{"-i"}, Value: Optional, Effect: EffUnproven},
-	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-l"}},
-	{Names: names{"-n"}},
-	{Names: names{"-p"}},
-	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
-	{Names: names{"-s"}},
-	{Names: names{"-S"}},
-	{Names: names{"-T"}, Value: Optional},
-	{Names: names{"-v", "--verbose"}},
-	{Names: names{"-w"}},
-	{Names: names{"-W"}, Value: Optional},
-	{Names: names{"-x"}, Value: Optional},
-	{Names: names{"-X"}, Value: Required, Effect: EffDir},
-	{Names: names{"-h", "--help"}, Effect: EffPattern},
-	{Names: names{"-K"}, Value: Optional},
-	{Names: names{"-U"}},
-	{Names: names{"-y"}},
-	{Names: names{"--copyright"}, Effect: EffPattern},
-	{Names: names{"--version"}, Effect: EffPattern},
-	{Names: names{"--dump"}, Value: Required},
-	{Names: names{"--disable"}, Value: Required},
-	{Names: names{"--enable"}, Value: Required},
-	{Names: names{"--disable-gems"}},
-	{Names: names{"--disable-all"}},
-	{Names: names{"--enable-frozen-string-literal"}},
-	{Names: names{"--jit"}, Value: Optional},
-	{Names: names{"--yjit"}, Value: Optional},
-	{Names: names{"--mjit"}, Value: Optional},
-	{Names: names{"--rjit"}, Value: Optional},
-	{Names: names{"--backtrace-limit"}, Value: Required},
-	{Names: names{"--parser"}, Value: Required},
-	{Names: names{"--crash-report"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"--yydebug"}},
 }
 
 var options1173 = []Option{
@@ -32003,32 +32020,32 @@ var options1196 = []Option{
 }
 
 var subs1197 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
 }
 
 var options1198 = []Option{

@@ -125,6 +125,40 @@ func TestWrappers(t *testing.T) {
 	})
 }
 
+// grants are the reasons in which the risk of a wrapper says what it gives to the
+// command that it runs, beside what its caller has.
+var grants = map[string]bool{
+	"needs root":                          true,
+	"runs as another user":                true,
+	"changes users or their rights":       true,
+	"runs with other rights":              true,
+	"reaches another host":                true,
+	"runs in a container":                 true,
+	"gives a container the host's rights": true,
+	"runs another command":                true, // nothing
+	"runs a program of its own":           true, // nothing, and what it runs may be fetched
+	"mutating operation":                  true, // nothing, and it writes (flock its lock, fc a file)
+}
+
+// TestWrappersSayWhatTheyGrant: nobody has to know that doas is sudo. One that
+// grants something cannot be unknown.
+func TestWrappersSayWhatTheyGrant(t *testing.T) {
+	for p := range Builtin {
+		rows := p.Risk.Rows()
+		if p.Wraps() && len(rows) > 0 && !grants[rows[len(rows)-1].Reason] {
+			t.Errorf("%s: %q does not say what the command is granted", p.Name, rows[len(rows)-1].Reason)
+		}
+	}
+	for _, name := range []string{
+		"sudo", "doas", "run0", "su", "runuser", "pkexec", "gosu", "su-exec", "setuidgid", "setpriv", "capsh", "chroot", "chpst", "sg", "runcon",
+		"nsenter", "unshare", "systemd-nspawn", "machinectl", "systemd-run", "bwrap", "firejail", "proot", "ssh", "autossh", "mosh", "sshpass",
+	} {
+		if RiskOf(name) == 0 {
+			t.Errorf("%s grants something, and its risk is unknown", name)
+		}
+	}
+}
+
 // TestCatalogSize keeps the count of programs that the documentation names.
 func TestCatalogSize(t *testing.T) {
 	detailed := 0

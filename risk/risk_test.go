@@ -42,7 +42,9 @@ func TestClasses(t *testing.T) {
 			"docker run ubuntu ls", "docker run ubuntu --help", "npx foo --help", "kubectl delete pod x --help", "kubectl delete -- --help", "kubectl $VERB pods", "nc -l 80",
 		}},
 		{High, []string{
-			"rm x", "rm -f x", "rm -r d", "rm -i -- -rf", "unlink x", "sudo ls", "sudo -u bob ls", "doas ls", "su -c ls", "apt install x",
+			"rm x", "rm -f x", "rm -r d", "rm -i -- -rf", "unlink x", "sudo ls", "sudo -u bob ls", "doas ls", "run0 ls", "gosu root ls", "su-exec nobody ls", "setuidgid www ls",
+			"setpriv --reuid 1 ls", "capsh -- -c ls", "chpst -u www ls", "sg wheel ls", "runcon -t x_t ls", "systemd-nspawn -D /x ls", "sudoedit /etc/hosts",
+			"machinectl shell x", "grm x", "mariadb-import d f", "addgroup x", "su -c ls", "apt install x",
 			"apt-get -y install x", "yum install x", "dpkg -i x.deb", "pacman -S x", "git reset --hard", "git clean -fd",
 			"git checkout -- f", "git restore f", "git stash drop", "find . -name x -delete", "shred f", "mount /dev/sdb1 /mnt",
 			"useradd x", "docker run --privileged x", "docker system prune -af", "docker compose down -v", "helm uninstall x", "terraform destroy", "qm destroy 100",
