@@ -111,17 +111,14 @@ func literal(w shell.Word) bool {
 	return w.Known() && w.Text != "" && !strings.HasPrefix(w.Text, "-") && !strings.ContainsAny(w.Text, "= \t\n")
 }
 
-// Programs whose first operand names what they run, and subcommands.
-var (
-	makers  = []string{"make", "gmake", "just", "task", "rake", "invoke", "gulp", "grunt", "ninja", "tox", "nox", "ant", "mvn", "gradle"}
-	running = []string{"run", "run-script"}
-)
+// running are the subcommands whose first operand names what they run.
+var running = []string{"run", "run-script"}
 
 // targets reports whether the words up to depth are of a program whose next
 // word names what is run.
 func targets(p *permission.Part, depth int) bool {
 	last := p.Words[depth-1].Text
-	return depth == 1 && slices.Contains(makers, last) || depth > 1 && slices.Contains(running, last)
+	return depth == 1 && program.Is(last, program.TaskRunner) || depth > 1 && slices.Contains(running, last)
 }
 
 // opens reports whether a rule for an entry's name allows more than anyone has
@@ -132,19 +129,13 @@ func opens(e *program.Program) bool {
 	if e == nil {
 		return false
 	}
-	return e.Runs() || e.Stdin || e.Plugins || len(e.Subs) > 0 || slices.Contains(makers, e.Name) || slices.Contains(running, e.Name)
+	return e.Runs() || e.Stdin || e.Plugins || len(e.Subs) > 0 || e.Facts&program.TaskRunner != 0 || slices.Contains(running, e.Name)
 }
 
 // interpreter reports whether a program that the catalogue may not know is by
 // its name a shell, an interpreter or a program that runs others.
-func interpreter(program string) bool {
-	name := strings.TrimRight(program[strings.LastIndexByte(program, '/')+1:], "0123456789.-")
-	return slices.Contains(interpreters, strings.ToLower(strings.TrimSuffix(name, ".exe")))
-}
-
-var interpreters = []string{
-	"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "tcsh", "csh", "rbash", "busybox", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh",
-	"python", "pypy", "ipython", "perl", "ruby", "irb", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "luajit", "tclsh", "wish", "expect",
-	"osascript", "rscript", "r", "julia", "ghci", "runghc", "java", "jshell", "scala", "groovy", "guile", "racket", "sbcl", "emacs", "vim", "vi", "nvim", "ed", "awk", "gawk", "mawk",
-	"sudo", "doas", "su", "env", "xargs", "parallel", "exec", "eval", "source", "nsenter", "chroot", "unshare", "ssh", "setsid", "script", "watch", "strace", "gdb", "ldd", "cmake", "redis-cli",
+func interpreter(word string) bool {
+	word = word[strings.LastIndexByte(word, '/')+1:]
+	name := strings.TrimRight(word, "0123456789.-")
+	return program.Is(word, program.Interpreter) || program.Is(strings.ToLower(strings.TrimSuffix(name, ".exe")), program.Interpreter)
 }

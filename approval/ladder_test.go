@@ -12,6 +12,7 @@ import (
 	"github.com/agent-wrapper/agent-wrapper/modes"
 	"github.com/agent-wrapper/agent-wrapper/patterns"
 	"github.com/agent-wrapper/agent-wrapper/permission"
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 	"github.com/agent-wrapper/agent-wrapper/workspace"
 )
@@ -288,11 +289,17 @@ func TestNothingThatRunsAnything(t *testing.T) {
 		"nohup", "time", "timeout", "nice", "npx", "docker", "docker run", "docker exec", "docker compose", "kubectl", "kubectl exec", "git", "npm", "npm run", "npm exec",
 		"cargo", "cargo run", "go", "go run", "uv", "uv run", "poetry", "poetry run", "make", "just", "nix", "pipx", "find", "flock", "hyperfine", "deno run", "pnpm", "yarn",
 	}
+	var interpreters []string
+	for p := range program.Builtin {
+		if p.Facts&program.Interpreter != 0 && !strings.ContainsAny(p.Name, "0123456789.") {
+			interpreters = append(interpreters, p.Name)
+		}
+	}
 	offered := 0
 	for _, words := range slices.Concat(interpreters, wraps) {
-		program, _, _ := strings.Cut(words, " ")
+		name, _, _ := strings.Cut(words, " ")
 		for _, tail := range []string{"", " x", " x y", " -c x", " ./x y", " -x", " -- x", ` "$x"`, " run x", " exec x y"} {
-			for _, line := range []string{words + tail, "/usr/bin/" + words + tail, program + tail} {
+			for _, line := range []string{words + tail, "/usr/bin/" + words + tail, name + tail} {
 				r := evaluator(t, lists{ask: "Bash"}).Request(using("Bash: " + line))
 				rungs, _ := Ladder(&r)
 				for _, rung := range rungs {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agent-wrapper/agent-wrapper/program"
 	"github.com/agent-wrapper/agent-wrapper/shell"
 )
 
@@ -237,15 +238,10 @@ func leading(t *ruleText) string {
 		return ""
 	}
 	name := withoutStars(words[0])
-	if len(words) > 1 && suited[name] && isName(words[1]) {
+	if len(words) > 1 && program.Is(name, program.BySubcommand) && isName(words[1]) {
 		name += " " + words[1]
 	}
 	return printable(name)
-}
-
-// suited are programs of which a rule is better about a subcommand.
-var suited = map[string]bool{
-	"git": true, "gh": true, "go": true, "npm": true, "pnpm": true, "yarn": true, "cargo": true, "docker": true, "kubectl": true, "ruff": true,
 }
 
 func isName(word string) bool {
@@ -356,22 +352,22 @@ var runners = map[string]string{
 // broad says why an allow rule allows far more than it seems to, "" if it does
 // not.
 func broad(c *commandRule) string {
-	program := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
-	starred := strings.HasSuffix(program, wildcard)
-	program = strings.TrimSuffix(program, wildcard)
-	what, known := runners[program]
+	name := c.words[0][strings.LastIndexByte(c.words[0], '/')+1:]
+	starred := strings.HasSuffix(name, wildcard)
+	name = strings.TrimSuffix(name, wildcard)
+	what, known := runners[name]
 	if !known || !c.open && !starred {
 		return ""
 	}
 	for _, w := range c.words[1:] {
-		if w == "--version" || w == "--help" || program != "sudo" && program != "doas" && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, wildcard) {
+		if w == "--version" || w == "--help" || name != "sudo" && name != "doas" && !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, wildcard) {
 			return ""
 		}
 	}
 	if what == "" {
 		what = "runs whatever it is told to"
 	}
-	return program + " " + what + ": allow the commands that are meant instead"
+	return name + " " + what + ": allow the commands that are meant instead"
 }
 
 // onlyLines reports whether the rule matches whole lines only.

@@ -1095,3444 +1095,3448 @@ func find(name string) *Program {
 		return &programs[542]
 	case "gdisk":
 		return &programs[543]
-	case "ffmpeg":
+	case "fetch":
 		return &programs[544]
-	case "ffplay":
+	case "ffmpeg":
 		return &programs[545]
-	case "ffprobe":
+	case "ffplay":
 		return &programs[546]
-	case "file":
+	case "ffprobe":
 		return &programs[547]
-	case "finch":
+	case "file":
 		return &programs[548]
-	case "find":
+	case "finch":
 		return &programs[549]
-	case "finger":
+	case "find":
 		return &programs[550]
-	case "firejail":
+	case "finger":
 		return &programs[551]
-	case "firewall-cmd":
+	case "firejail":
 		return &programs[552]
-	case "fish":
+	case "firewall-cmd":
 		return &programs[553]
-	case "flatpak":
+	case "fish":
 		return &programs[554]
-	case "flock":
+	case "flatpak":
 		return &programs[555]
-	case "flux":
+	case "flock":
 		return &programs[556]
-	case "fly":
+	case "flux":
 		return &programs[557]
-	case "flyctl":
+	case "fly":
 		return &programs[558]
-	case "fmt":
+	case "flyctl":
 		return &programs[559]
-	case "fnm":
+	case "fmt":
 		return &programs[560]
-	case "n":
+	case "fnm":
 		return &programs[561]
-	case "nodenv":
+	case "n":
 		return &programs[562]
-	case "volta":
+	case "nodenv":
 		return &programs[563]
-	case "nvm":
+	case "volta":
 		return &programs[564]
-	case "nvs":
+	case "nvm":
 		return &programs[565]
-	case "fold":
+	case "nvs":
 		return &programs[566]
-	case "free":
+	case "fold":
 		return &programs[567]
-	case "vmstat":
+	case "free":
 		return &programs[568]
-	case "iostat":
+	case "vmstat":
 		return &programs[569]
-	case "mpstat":
+	case "iostat":
 		return &programs[570]
-	case "lscpu":
+	case "mpstat":
 		return &programs[571]
-	case "lsmem":
+	case "lscpu":
 		return &programs[572]
-	case "lspci":
+	case "lsmem":
 		return &programs[573]
-	case "lsusb":
+	case "lspci":
 		return &programs[574]
-	case "lsmod":
+	case "lsusb":
 		return &programs[575]
-	case "lsns":
+	case "lsmod":
 		return &programs[576]
-	case "lsipc":
+	case "lsns":
 		return &programs[577]
-	case "lslocks":
+	case "lsipc":
 		return &programs[578]
-	case "dmidecode":
+	case "lslocks":
 		return &programs[579]
-	case "hwinfo":
+	case "dmidecode":
 		return &programs[580]
-	case "numastat":
+	case "hwinfo":
 		return &programs[581]
-	case "getfacl":
+	case "numastat":
 		return &programs[582]
-	case "lsattr":
+	case "getfacl":
 		return &programs[583]
-	case "last":
+	case "lsattr":
 		return &programs[584]
-	case "locale":
+	case "last":
 		return &programs[585]
-	case "getcap":
+	case "locale":
 		return &programs[586]
-	case "sw_vers":
+	case "getcap":
 		return &programs[587]
-	case "system_profiler":
+	case "sw_vers":
 		return &programs[588]
-	case "vm_stat":
+	case "system_profiler":
 		return &programs[589]
-	case "cal":
+	case "vm_stat":
 		return &programs[590]
-	case "pstree":
+	case "cal":
 		return &programs[591]
-	case "pidof":
+	case "pstree":
 		return &programs[592]
-	case "pwdx":
+	case "pidof":
 		return &programs[593]
-	case "pmap":
+	case "pwdx":
 		return &programs[594]
-	case "lsfd":
+	case "pmap":
 		return &programs[595]
-	case "findmnt":
+	case "lsfd":
 		return &programs[596]
-	case "mountpoint":
+	case "findmnt":
 		return &programs[597]
-	case "ftp":
+	case "mountpoint":
 		return &programs[598]
-	case "fuser":
+	case "ftp":
 		return &programs[599]
-	case "fusermount":
+	case "fuser":
 		return &programs[600]
-	case "fusermount3":
+	case "fusermount":
 		return &programs[601]
-	case "sshfs":
+	case "fusermount3":
 		return &programs[602]
-	case "xfs_growfs":
+	case "sshfs":
 		return &programs[603]
-	case "xfs_repair":
+	case "xfs_growfs":
 		return &programs[604]
-	case "fstrim":
+	case "xfs_repair":
 		return &programs[605]
-	case "partprobe":
+	case "fstrim":
 		return &programs[606]
-	case "partx":
+	case "partprobe":
 		return &programs[607]
-	case "kpartx":
+	case "partx":
 		return &programs[608]
-	case "dumpe2fs":
+	case "kpartx":
 		return &programs[609]
-	case "debugfs":
+	case "dumpe2fs":
 		return &programs[610]
-	case "e2label":
+	case "debugfs":
 		return &programs[611]
-	case "quota":
+	case "e2label":
 		return &programs[612]
-	case "setquota":
+	case "quota":
 		return &programs[613]
-	case "setfattr":
+	case "setquota":
 		return &programs[614]
-	case "chvt":
+	case "setfattr":
 		return &programs[615]
-	case "depmod":
+	case "chvt":
 		return &programs[616]
-	case "efibootmgr":
+	case "depmod":
 		return &programs[617]
-	case "grub-install":
+	case "efibootmgr":
 		return &programs[618]
-	case "update-grub":
+	case "grub-install":
 		return &programs[619]
-	case "update-initramfs":
+	case "update-grub":
 		return &programs[620]
-	case "dracut":
+	case "update-initramfs":
 		return &programs[621]
-	case "hwclock":
+	case "dracut":
 		return &programs[622]
-	case "ip6tables":
+	case "hwclock":
 		return &programs[623]
-	case "iptables-restore":
+	case "ip6tables":
 		return &programs[624]
-	case "tc":
+	case "iptables-restore":
 		return &programs[625]
-	case "brctl":
+	case "tc":
 		return &programs[626]
-	case "ifup":
+	case "brctl":
 		return &programs[627]
-	case "ifdown":
+	case "ifup":
 		return &programs[628]
-	case "wpa_cli":
+	case "ifdown":
 		return &programs[629]
-	case "rfkill":
+	case "wpa_cli":
 		return &programs[630]
-	case "dhclient":
+	case "rfkill":
 		return &programs[631]
-	case "bluetoothctl":
+	case "dhclient":
 		return &programs[632]
-	case "chage":
+	case "bluetoothctl":
 		return &programs[633]
-	case "chfn":
+	case "chage":
 		return &programs[634]
-	case "vipw":
+	case "chfn":
 		return &programs[635]
-	case "pwck":
+	case "vipw":
 		return &programs[636]
-	case "setenforce":
+	case "pwck":
 		return &programs[637]
-	case "semanage":
+	case "setenforce":
 		return &programs[638]
-	case "restorecon":
+	case "semanage":
 		return &programs[639]
-	case "aa-enforce":
+	case "restorecon":
 		return &programs[640]
-	case "auditctl":
+	case "aa-enforce":
 		return &programs[641]
-	case "wall":
+	case "auditctl":
 		return &programs[642]
-	case "write":
+	case "wall":
 		return &programs[643]
-	case "mesg":
+	case "write":
 		return &programs[644]
-	case "atrm":
+	case "mesg":
 		return &programs[645]
-	case "atq":
+	case "atrm":
 		return &programs[646]
-	case "locale-gen":
+	case "atq":
 		return &programs[647]
-	case "dpkg-reconfigure":
+	case "locale-gen":
 		return &programs[648]
-	case "alternatives":
+	case "dpkg-reconfigure":
 		return &programs[649]
-	case "systemsetup":
+	case "alternatives":
 		return &programs[650]
-	case "pmset":
+	case "systemsetup":
 		return &programs[651]
-	case "csrutil":
+	case "pmset":
 		return &programs[652]
-	case "softwareupdate":
+	case "csrutil":
 		return &programs[653]
-	case "chkconfig":
+	case "softwareupdate":
 		return &programs[654]
-	case "rc-service":
+	case "chkconfig":
 		return &programs[655]
-	case "rc-update":
+	case "rc-service":
 		return &programs[656]
-	case "invoke-rc.d":
+	case "rc-update":
 		return &programs[657]
-	case "update-rc.d":
+	case "invoke-rc.d":
 		return &programs[658]
-	case "sv":
+	case "update-rc.d":
 		return &programs[659]
-	case "runit":
+	case "sv":
 		return &programs[660]
-	case "s6-svc":
+	case "runit":
 		return &programs[661]
-	case "monit":
+	case "s6-svc":
 		return &programs[662]
-	case "certbot":
+	case "monit":
 		return &programs[663]
-	case "acme.sh":
+	case "certbot":
 		return &programs[664]
-	case "wg":
+	case "acme.sh":
 		return &programs[665]
-	case "wg-quick":
+	case "wg":
 		return &programs[666]
-	case "openvpn":
+	case "wg-quick":
 		return &programs[667]
-	case "ipsec":
+	case "openvpn":
 		return &programs[668]
-	case "tailscale":
+	case "ipsec":
 		return &programs[669]
-	case "zerotier-cli":
+	case "tailscale":
 		return &programs[670]
-	case "cloudflared":
+	case "zerotier-cli":
 		return &programs[671]
-	case "dd_rescue":
+	case "cloudflared":
 		return &programs[672]
-	case "testdisk":
+	case "dd_rescue":
 		return &programs[673]
-	case "wodim":
+	case "testdisk":
 		return &programs[674]
-	case "growisofs":
+	case "wodim":
 		return &programs[675]
-	case "mkisofs":
+	case "growisofs":
 		return &programs[676]
-	case "xorriso":
+	case "mkisofs":
 		return &programs[677]
-	case "genisoimage":
+	case "xorriso":
 		return &programs[678]
-	case "sgpio":
+	case "genisoimage":
 		return &programs[679]
-	case "ipmitool":
+	case "sgpio":
 		return &programs[680]
-	case "racadm":
+	case "ipmitool":
 		return &programs[681]
-	case "virt-install":
+	case "racadm":
 		return &programs[682]
-	case "qemu-img":
+	case "virt-install":
 		return &programs[683]
-	case "qemu-system-x86_64":
+	case "qemu-img":
 		return &programs[684]
-	case "VBoxManage":
+	case "qemu-system-x86_64":
 		return &programs[685]
-	case "vmrun":
+	case "VBoxManage":
 		return &programs[686]
-	case "xl":
+	case "vmrun":
 		return &programs[687]
-	case "osqueryi":
+	case "xl":
 		return &programs[688]
-	case "fstab-decode":
+	case "osqueryi":
 		return &programs[689]
-	case "ntpdate":
+	case "fstab-decode":
 		return &programs[690]
-	case "rdate":
+	case "ntpdate":
 		return &programs[691]
-	case "rtcwake":
+	case "rdate":
 		return &programs[692]
-	case "nologin":
+	case "rtcwake":
 		return &programs[693]
-	case "sulogin":
+	case "nologin":
 		return &programs[694]
-	case "agetty":
+	case "sulogin":
 		return &programs[695]
-	case "login":
+	case "agetty":
 		return &programs[696]
-	case "fzf":
+	case "login":
 		return &programs[697]
-	case "gcc":
+	case "fzf":
 		return &programs[698]
-	case "cc":
+	case "gcc":
 		return &programs[699]
-	case "g++":
+	case "cc":
 		return &programs[700]
-	case "c++":
+	case "g++":
 		return &programs[701]
-	case "clang":
+	case "c++":
 		return &programs[702]
-	case "clang++":
+	case "clang":
 		return &programs[703]
-	case "gcc-10":
+	case "clang++":
 		return &programs[704]
-	case "gcc-11":
+	case "gcc-10":
 		return &programs[705]
-	case "gcc-12":
+	case "gcc-11":
 		return &programs[706]
-	case "gcc-13":
+	case "gcc-12":
 		return &programs[707]
-	case "gcc-14":
+	case "gcc-13":
 		return &programs[708]
-	case "g++-10":
+	case "gcc-14":
 		return &programs[709]
-	case "g++-11":
+	case "g++-10":
 		return &programs[710]
-	case "g++-12":
+	case "g++-11":
 		return &programs[711]
-	case "g++-13":
+	case "g++-12":
 		return &programs[712]
-	case "g++-14":
+	case "g++-13":
 		return &programs[713]
-	case "clang-14":
+	case "g++-14":
 		return &programs[714]
-	case "clang-15":
+	case "clang-14":
 		return &programs[715]
-	case "clang-16":
+	case "clang-15":
 		return &programs[716]
-	case "clang-17":
+	case "clang-16":
 		return &programs[717]
-	case "clang-18":
+	case "clang-17":
 		return &programs[718]
-	case "clang-19":
+	case "clang-18":
 		return &programs[719]
-	case "clang++-14":
+	case "clang-19":
 		return &programs[720]
-	case "clang++-15":
+	case "clang++-14":
 		return &programs[721]
-	case "clang++-16":
+	case "clang++-15":
 		return &programs[722]
-	case "clang++-17":
+	case "clang++-16":
 		return &programs[723]
-	case "clang++-18":
+	case "clang++-17":
 		return &programs[724]
-	case "x86_64-linux-gnu-gcc":
+	case "clang++-18":
 		return &programs[725]
-	case "aarch64-linux-gnu-gcc":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[726]
-	case "gcloud":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[727]
-	case "gdb":
+	case "gcloud":
 		return &programs[728]
-	case "gem":
+	case "gdb":
 		return &programs[729]
-	case "getconf":
+	case "gem":
 		return &programs[730]
-	case "getopts":
+	case "getconf":
 		return &programs[731]
-	case "gfind":
+	case "getopts":
 		return &programs[732]
-	case "gh":
+	case "gfind":
 		return &programs[733]
-	case "ghc":
+	case "gh":
 		return &programs[734]
-	case "ghci":
+	case "ghc":
 		return &programs[735]
-	case "runghc":
+	case "ghci":
 		return &programs[736]
-	case "runhaskell":
+	case "runghc":
 		return &programs[737]
-	case "ginstall":
+	case "runhaskell":
 		return &programs[738]
-	case "git":
+	case "ginstall":
 		return &programs[739]
-	case "glab":
+	case "git":
 		return &programs[740]
-	case "gls":
+	case "glab":
 		return &programs[741]
-	case "gnuplot":
+	case "gls":
 		return &programs[742]
-	case "go":
+	case "gnuplot":
 		return &programs[743]
-	case "go1.21":
+	case "go":
 		return &programs[744]
-	case "go1.22":
+	case "go1.21":
 		return &programs[745]
-	case "go1.23":
+	case "go1.22":
 		return &programs[746]
-	case "go1.24":
+	case "go1.23":
 		return &programs[747]
-	case "go1.25":
+	case "go1.24":
 		return &programs[748]
-	case "go1.26":
+	case "go1.25":
 		return &programs[749]
-	case "gotip":
+	case "go1.26":
 		return &programs[750]
-	case "god":
+	case "gotip":
 		return &programs[751]
-	case "gofmt":
+	case "god":
 		return &programs[752]
-	case "goimports":
+	case "gofmt":
 		return &programs[753]
-	case "gofumpt":
+	case "goimports":
 		return &programs[754]
-	case "gci":
+	case "gofumpt":
 		return &programs[755]
-	case "golines":
+	case "gci":
 		return &programs[756]
-	case "gojq":
+	case "golines":
 		return &programs[757]
-	case "jaq":
+	case "gojq":
 		return &programs[758]
-	case "golangci-lint":
+	case "jaq":
 		return &programs[759]
-	case "gosu":
+	case "golangci-lint":
 		return &programs[760]
-	case "su-exec":
+	case "gosu":
 		return &programs[761]
-	case "setuidgid":
+	case "su-exec":
 		return &programs[762]
-	case "gpg":
+	case "setuidgid":
 		return &programs[763]
-	case "gpg-agent":
+	case "gpg":
 		return &programs[764]
-	case "gpg2":
+	case "gpg-agent":
 		return &programs[765]
-	case "gpgv":
+	case "gpg2":
 		return &programs[766]
-	case "age":
+	case "gpgv":
 		return &programs[767]
-	case "age-keygen":
+	case "age":
 		return &programs[768]
-	case "sops":
+	case "age-keygen":
 		return &programs[769]
-	case "pass":
+	case "sops":
 		return &programs[770]
-	case "gopass":
+	case "pass":
 		return &programs[771]
-	case "minisign":
+	case "gopass":
 		return &programs[772]
-	case "signify":
+	case "minisign":
 		return &programs[773]
-	case "keybase":
+	case "signify":
 		return &programs[774]
-	case "bw":
+	case "keybase":
 		return &programs[775]
-	case "lpass":
+	case "bw":
 		return &programs[776]
-	case "infisical":
+	case "lpass":
 		return &programs[777]
-	case "chamber":
+	case "infisical":
 		return &programs[778]
-	case "aws-vault":
+	case "chamber":
 		return &programs[779]
-	case "teller":
+	case "aws-vault":
 		return &programs[780]
-	case "gradle":
+	case "teller":
 		return &programs[781]
-	case "gradlew":
+	case "gradle":
 		return &programs[782]
-	case "grealpath":
+	case "gradlew":
 		return &programs[783]
-	case "grep":
+	case "grealpath":
 		return &programs[784]
-	case "egrep":
+	case "grep":
 		return &programs[785]
-	case "fgrep":
+	case "egrep":
 		return &programs[786]
-	case "zgrep":
+	case "fgrep":
 		return &programs[787]
-	case "zegrep":
+	case "zgrep":
 		return &programs[788]
-	case "zfgrep":
+	case "zegrep":
 		return &programs[789]
-	case "bzgrep":
+	case "zfgrep":
 		return &programs[790]
-	case "xzgrep":
+	case "bzgrep":
 		return &programs[791]
-	case "groovy":
+	case "xzgrep":
 		return &programs[792]
-	case "scala":
+	case "groovy":
 		return &programs[793]
-	case "kotlin":
+	case "scala":
 		return &programs[794]
-	case "kscript":
+	case "kotlin":
 		return &programs[795]
-	case "jshell":
+	case "kscript":
 		return &programs[796]
-	case "julia":
+	case "jshell":
 		return &programs[797]
-	case "elixir":
+	case "julia":
 		return &programs[798]
-	case "iex":
+	case "elixir":
 		return &programs[799]
-	case "erl":
+	case "iex":
 		return &programs[800]
-	case "escript":
+	case "erl":
 		return &programs[801]
-	case "clojure":
+	case "escript":
 		return &programs[802]
-	case "clj":
+	case "clojure":
 		return &programs[803]
-	case "bb":
+	case "clj":
 		return &programs[804]
-	case "racket":
+	case "bb":
 		return &programs[805]
-	case "guile":
+	case "racket":
 		return &programs[806]
-	case "sbcl":
+	case "guile":
 		return &programs[807]
-	case "emacs":
+	case "sbcl":
 		return &programs[808]
-	case "emacsclient":
+	case "emacs":
 		return &programs[809]
-	case "swipl":
+	case "emacsclient":
 		return &programs[810]
-	case "octave":
+	case "swipl":
 		return &programs[811]
-	case "matlab":
+	case "octave":
 		return &programs[812]
-	case "janet":
+	case "matlab":
 		return &programs[813]
-	case "gjs":
+	case "janet":
 		return &programs[814]
-	case "qjs":
+	case "gjs":
 		return &programs[815]
-	case "d8":
+	case "qjs":
 		return &programs[816]
-	case "bun.exe":
+	case "d8":
 		return &programs[817]
-	case "ts-node":
+	case "bun.exe":
 		return &programs[818]
-	case "tsx":
+	case "ts-node":
 		return &programs[819]
-	case "esno":
+	case "tsx":
 		return &programs[820]
-	case "babel-node":
+	case "esno":
 		return &programs[821]
-	case "vite-node":
+	case "babel-node":
 		return &programs[822]
-	case "coffee":
+	case "vite-node":
 		return &programs[823]
-	case "gsed":
+	case "coffee":
 		return &programs[824]
-	case "gsort":
+	case "gsed":
 		return &programs[825]
-	case "gsplit":
+	case "gsort":
 		return &programs[826]
-	case "gsutil":
+	case "gsplit":
 		return &programs[827]
-	case "gtar":
+	case "gsutil":
 		return &programs[828]
-	case "bsdtar":
+	case "gtar":
 		return &programs[829]
-	case "gtime":
+	case "bsdtar":
 		return &programs[830]
-	case "gtimeout":
+	case "gtime":
 		return &programs[831]
-	case "gunicorn":
+	case "gtimeout":
 		return &programs[832]
-	case "uvicorn":
+	case "gunicorn":
 		return &programs[833]
-	case "hypercorn":
+	case "uvicorn":
 		return &programs[834]
-	case "daphne":
+	case "hypercorn":
 		return &programs[835]
-	case "waitress-serve":
+	case "daphne":
 		return &programs[836]
-	case "uwsgi":
+	case "waitress-serve":
 		return &programs[837]
-	case "flask":
+	case "uwsgi":
 		return &programs[838]
-	case "fastapi":
+	case "flask":
 		return &programs[839]
-	case "granian":
+	case "fastapi":
 		return &programs[840]
-	case "celery":
+	case "granian":
 		return &programs[841]
-	case "django-admin":
+	case "celery":
 		return &programs[842]
-	case "alembic":
+	case "django-admin":
 		return &programs[843]
-	case "airflow":
+	case "alembic":
 		return &programs[844]
-	case "dagster":
+	case "airflow":
 		return &programs[845]
-	case "prefect":
+	case "dagster":
 		return &programs[846]
-	case "dbt":
+	case "prefect":
 		return &programs[847]
-	case "scrapy":
+	case "dbt":
 		return &programs[848]
-	case "locust":
+	case "scrapy":
 		return &programs[849]
-	case "rq":
+	case "locust":
 		return &programs[850]
-	case "dramatiq":
+	case "rq":
 		return &programs[851]
-	case "huey":
+	case "dramatiq":
 		return &programs[852]
-	case "supervisord":
+	case "huey":
 		return &programs[853]
-	case "supervisorctl":
+	case "supervisord":
 		return &programs[854]
-	case "ansible-galaxy":
+	case "supervisorctl":
 		return &programs[855]
-	case "ansible-vault":
+	case "ansible-galaxy":
 		return &programs[856]
-	case "ansible-inventory":
+	case "ansible-vault":
 		return &programs[857]
-	case "ansible-doc":
+	case "ansible-inventory":
 		return &programs[858]
-	case "salt":
+	case "ansible-doc":
 		return &programs[859]
-	case "salt-call":
+	case "salt":
 		return &programs[860]
-	case "puppet":
+	case "salt-call":
 		return &programs[861]
-	case "chef-client":
+	case "puppet":
 		return &programs[862]
-	case "knife":
+	case "chef-client":
 		return &programs[863]
-	case "guniq":
+	case "knife":
 		return &programs[864]
-	case "gwc":
+	case "guniq":
 		return &programs[865]
-	case "gzip":
+	case "gwc":
 		return &programs[866]
-	case "gunzip":
+	case "gzip":
 		return &programs[867]
-	case "hash":
+	case "gunzip":
 		return &programs[868]
-	case "hcloud":
+	case "hash":
 		return &programs[869]
-	case "hd":
+	case "hcloud":
 		return &programs[870]
-	case "hdiutil":
+	case "hd":
 		return &programs[871]
-	case "head":
+	case "hdiutil":
 		return &programs[872]
-	case "helm":
+	case "head":
 		return &programs[873]
-	case "help":
+	case "helm":
 		return &programs[874]
-	case "heroku":
+	case "help":
 		return &programs[875]
-	case "hexdump":
+	case "heroku":
 		return &programs[876]
-	case "hg":
+	case "hexdump":
 		return &programs[877]
-	case "history":
+	case "hg":
 		return &programs[878]
-	case "host":
+	case "history":
 		return &programs[879]
-	case "nslookup":
+	case "host":
 		return &programs[880]
-	case "getent":
+	case "nslookup":
 		return &programs[881]
-	case "hostid":
+	case "getent":
 		return &programs[882]
-	case "hostname":
+	case "hostid":
 		return &programs[883]
-	case "http":
+	case "hostname":
 		return &programs[884]
-	case "https":
+	case "http":
 		return &programs[885]
-	case "xh":
+	case "https":
 		return &programs[886]
-	case "xhs":
+	case "xh":
 		return &programs[887]
-	case "httpie":
+	case "xhs":
 		return &programs[888]
-	case "http-server":
+	case "httpie":
 		return &programs[889]
-	case "serve":
+	case "http-server":
 		return &programs[890]
-	case "http.server":
+	case "serve":
 		return &programs[891]
-	case "hyperfine":
+	case "http.server":
 		return &programs[892]
-	case "iconv":
+	case "hyperfine":
 		return &programs[893]
-	case "id":
+	case "iconv":
 		return &programs[894]
-	case "identify":
+	case "id":
 		return &programs[895]
-	case "pdffonts":
+	case "identify":
 		return &programs[896]
-	case "mediainfo":
+	case "pdffonts":
 		return &programs[897]
-	case "mutool":
+	case "mediainfo":
 		return &programs[898]
-	case "tiffinfo":
+	case "mutool":
 		return &programs[899]
-	case "pnginfo":
+	case "tiffinfo":
 		return &programs[900]
-	case "jpeginfo":
+	case "pnginfo":
 		return &programs[901]
-	case "xlsinfo":
+	case "jpeginfo":
 		return &programs[902]
-	case "fc-list":
+	case "xlsinfo":
 		return &programs[903]
-	case "fc-match":
+	case "fc-list":
 		return &programs[904]
-	case "ifconfig":
+	case "fc-match":
 		return &programs[905]
-	case "info":
+	case "ifconfig":
 		return &programs[906]
-	case "inotifywait":
+	case "info":
 		return &programs[907]
-	case "inotifywatch":
+	case "inotifywait":
 		return &programs[908]
-	case "fsnotifywait":
+	case "inotifywatch":
 		return &programs[909]
-	case "fswatch":
+	case "fsnotifywait":
 		return &programs[910]
-	case "install":
+	case "fswatch":
 		return &programs[911]
-	case "integer":
+	case "install":
 		return &programs[912]
-	case "float":
+	case "integer":
 		return &programs[913]
-	case "ionice":
+	case "float":
 		return &programs[914]
-	case "ip":
-		return &programs[915]
-	case "iptables":
-		return &programs[916]
-	case "ipython":
-		return &programs[917]
-	case "ipython3":
-		return &programs[918]
-	case "jupyter":
-		return &programs[919]
-	case "jupyter-lab":
-		return &programs[920]
-	case "jupyter-notebook":
-		return &programs[921]
-	case "jupyter-nbconvert":
-		return &programs[922]
-	case "papermill":
-		return &programs[923]
-	case "streamlit":
-		return &programs[924]
-	case "gradio":
-		return &programs[925]
-	case "chainlit":
-		return &programs[926]
-	case "mlflow":
-		return &programs[927]
-	case "tensorboard":
-		return &programs[928]
-	case "isort":
-		return &programs[929]
-	case "istioctl":
-		return &programs[930]
-	case "iwconfig":
-		return &programs[931]
-	case "java":
-		return &programs[932]
-	case "javac":
-		return &programs[933]
-	case "jest":
-		return &programs[934]
-	case "jj":
-		return &programs[935]
-	case "jobs":
-		return &programs[936]
-	case "join":
-		return &programs[937]
-	case "journalctl":
-		return &programs[938]
-	case "jq":
-		return &programs[939]
-	case "jruby":
-		return &programs[940]
-	case "irb":
-		return &programs[941]
-	case "json.tool":
-		return &programs[942]
-	case "just":
-		return &programs[943]
-	case "k":
-		return &programs[944]
-	case "kubecolor":
-		return &programs[945]
-	case "k3d":
-		return &programs[946]
-	case "k3s":
-		return &programs[947]
-	case "microk8s":
-		return &programs[948]
-	case "colima":
-		return &programs[949]
-	case "rancher-desktop":
-		return &programs[950]
-	case "lima":
-		return &programs[951]
-	case "limactl":
-		return &programs[952]
-	case "k9s":
-		return &programs[953]
-	case "kubetail":
-		return &programs[954]
-	case "linkerd":
-		return &programs[955]
-	case "cilium":
-		return &programs[956]
-	case "kops":
-		return &programs[957]
-	case "tkn":
-		return &programs[958]
-	case "kn":
-		return &programs[959]
-	case "crossplane":
-		return &programs[960]
-	case "werf":
-		return &programs[961]
-	case "devspace":
-		return &programs[962]
-	case "okteto":
-		return &programs[963]
-	case "kubeseal":
-		return &programs[964]
-	case "kubeconform":
-		return &programs[965]
-	case "kubeval":
-		return &programs[966]
-	case "conftest":
-		return &programs[967]
-	case "opa":
-		return &programs[968]
-	case "grype":
-		return &programs[969]
-	case "syft":
-		return &programs[970]
-	case "cosign":
-		return &programs[971]
-	case "dive":
-		return &programs[972]
-	case "ctr":
-		return &programs[973]
-	case "buildctl":
-		return &programs[974]
-	case "umoci":
-		return &programs[975]
-	case "oras":
-		return &programs[976]
-	case "dockle":
-		return &programs[977]
-	case "docker-machine":
-		return &programs[978]
-	case "kexec":
-		return &programs[979]
-	case "reboot":
-		return &programs[980]
-	case "halt":
-		return &programs[981]
-	case "poweroff":
-		return &programs[982]
-	case "init":
-		return &programs[983]
-	case "telinit":
-		return &programs[984]
-	case "kill":
-		return &programs[985]
-	case "killall":
-		return &programs[986]
-	case "killall5":
-		return &programs[987]
-	case "kind":
-		return &programs[988]
-	case "kubeadm":
-		return &programs[989]
-	case "kubectl":
-		return &programs[990]
-	case "oc":
-		return &programs[991]
-	case "kubectx":
-		return &programs[992]
-	case "kubens":
-		return &programs[993]
-	case "kustomize":
-		return &programs[994]
-	case "lastlog":
-		return &programs[995]
-	case "latexmk":
-		return &programs[996]
-	case "launchctl":
-		return &programs[997]
-	case "ld":
-		return &programs[998]
-	case "ld.lld":
-		return &programs[999]
-	case "lld":
-		return &programs[1000]
-	case "ld.gold":
-		return &programs[1001]
-	case "mold":
-		return &programs[1002]
-	case "as":
-		return &programs[1003]
-	case "nasm":
-		return &programs[1004]
-	case "yasm":
-		return &programs[1005]
-	case "objcopy":
-		return &programs[1006]
-	case "strip":
-		return &programs[1007]
-	case "ranlib":
-		return &programs[1008]
-	case "dlltool":
-		return &programs[1009]
-	case "windres":
-		return &programs[1010]
-	case "llvm-objcopy":
-		return &programs[1011]
-	case "llvm-strip":
-		return &programs[1012]
-	case "ld-linux-x86-64.so.2":
-		return &programs[1013]
-	case "ld-linux.so.2":
-		return &programs[1014]
-	case "ld-linux-aarch64.so.1":
-		return &programs[1015]
-	case "ld-linux-armhf.so.3":
-		return &programs[1016]
-	case "ld-musl-x86_64.so.1":
-		return &programs[1017]
-	case "ld.so":
-		return &programs[1018]
-	case "ldapadd":
-		return &programs[1019]
-	case "ldapmodify":
-		return &programs[1020]
-	case "ldapdelete":
-		return &programs[1021]
-	case "ldapsearch":
-		return &programs[1022]
-	case "ldconfig":
-		return &programs[1023]
-	case "ldd":
-		return &programs[1024]
-	case "lerna":
-		return &programs[1025]
-	case "nx":
-		return &programs[1026]
-	case "less":
-		return &programs[1027]
-	case "lessecho":
-		return &programs[1028]
-	case "let":
-		return &programs[1029]
-	case "lftp":
-		return &programs[1030]
-	case "tnftp":
-		return &programs[1031]
-	case "ncftp":
-		return &programs[1032]
-	case "link":
-		return &programs[1033]
-	case "linode-cli":
-		return &programs[1034]
-	case "oci":
-		return &programs[1035]
-	case "ibmcloud":
-		return &programs[1036]
-	case "scw":
-		return &programs[1037]
-	case "vultr-cli":
-		return &programs[1038]
-	case "render":
-		return &programs[1039]
-	case "dokku":
-		return &programs[1040]
-	case "cf":
-		return &programs[1041]
-	case "eb":
-		return &programs[1042]
-	case "sam":
-		return &programs[1043]
-	case "copilot-aws":
-		return &programs[1044]
-	case "cfn":
-		return &programs[1045]
-	case "aliyun":
-		return &programs[1046]
-	case "tccli":
-		return &programs[1047]
-	case "yc":
-		return &programs[1048]
-	case "stripe":
-		return &programs[1049]
-	case "twilio":
-		return &programs[1050]
-	case "sentry-cli":
-		return &programs[1051]
-	case "datadog-ci":
-		return &programs[1052]
-	case "newrelic":
-		return &programs[1053]
-	case "snyk":
-		return &programs[1054]
-	case "sonar-scanner":
-		return &programs[1055]
-	case "circleci":
-		return &programs[1056]
-	case "travis":
-		return &programs[1057]
-	case "hub":
-		return &programs[1058]
-	case "tea":
-		return &programs[1059]
-	case "bb-cli":
-		return &programs[1060]
-	case "jira":
-		return &programs[1061]
-	case "linear":
-		return &programs[1062]
-	case "slack":
-		return &programs[1063]
-	case "sfdx":
-		return &programs[1064]
-	case "sf":
-		return &programs[1065]
-	case "shopify":
-		return &programs[1066]
-	case "contentful":
-		return &programs[1067]
-	case "sanity":
-		return &programs[1068]
-	case "auth0":
-		return &programs[1069]
-	case "okta":
-		return &programs[1070]
-	case "launchdarkly":
-		return &programs[1071]
-	case "ngrok-cli":
-		return &programs[1072]
-	case "gitlab-runner":
-		return &programs[1073]
-	case "jenkins-cli":
-		return &programs[1074]
-	case "drone":
-		return &programs[1075]
-	case "buildkite-agent":
-		return &programs[1076]
-	case "argo":
-		return &programs[1077]
-	case "entire":
-		return &programs[1078]
-	case "linux32":
-		return &programs[1079]
-	case "linux64":
-		return &programs[1080]
-	case "i386":
-		return &programs[1081]
-	case "x86_64":
-		return &programs[1082]
-	case "uname26":
-		return &programs[1083]
-	case "lipo":
-		return &programs[1084]
-	case "lldb":
-		return &programs[1085]
-	case "rr":
-		return &programs[1086]
-	case "cgdb":
-		return &programs[1087]
-	case "pwndbg":
-		return &programs[1088]
-	case "gdb-multiarch":
-		return &programs[1089]
-	case "lldb-15":
-		return &programs[1090]
-	case "ln":
-		return &programs[1091]
-	case "locate":
-		return &programs[1092]
-	case "loginctl":
-		return &programs[1093]
-	case "logout":
-		return &programs[1094]
-	case "logrotate":
-		return &programs[1095]
-	case "look":
-		return &programs[1096]
-	case "losetup":
-		return &programs[1097]
-	case "ls":
-		return &programs[1098]
-	case "lsblk":
-		return &programs[1099]
-	case "lshw":
-		return &programs[1100]
-	case "lsof":
-		return &programs[1101]
-	case "ltrace":
-		return &programs[1102]
-	case "lua":
-		return &programs[1103]
-	case "lua5.1":
-		return &programs[1104]
-	case "lua5.2":
-		return &programs[1105]
-	case "lua5.3":
-		return &programs[1106]
-	case "lua5.4":
-		return &programs[1107]
-	case "luajit":
-		return &programs[1108]
-	case "texlua":
-		return &programs[1109]
-	case "lvs":
-		return &programs[1110]
-	case "vgs":
-		return &programs[1111]
-	case "pvs":
-		return &programs[1112]
-	case "lxc":
-		return &programs[1113]
-	case "incus":
-		return &programs[1114]
-	case "lz4":
-		return &programs[1115]
-	case "unlz4":
-		return &programs[1116]
-	case "machinectl":
-		return &programs[1117]
-	case "make":
-		return &programs[1118]
-	case "gmake":
-		return &programs[1119]
-	case "man":
-		return &programs[1120]
-	case "mapfile":
-		return &programs[1121]
-	case "readarray":
-		return &programs[1122]
-	case "mariadb-dump":
-		return &programs[1123]
-	case "mariadb-admin":
-		return &programs[1124]
-	case "mysqlcheck":
-		return &programs[1125]
-	case "mariadb-check":
-		return &programs[1126]
-	case "mariadb-show":
-		return &programs[1127]
-	case "mysqlpump":
-		return &programs[1128]
-	case "mysqlslap":
-		return &programs[1129]
-	case "mysqlbinlog":
-		return &programs[1130]
-	case "mysqld":
-		return &programs[1131]
-	case "mariadbd":
-		return &programs[1132]
-	case "mdadm":
-		return &programs[1133]
-	case "mdfind":
-		return &programs[1134]
-	case "meson":
-		return &programs[1135]
-	case "micromamba":
-		return &programs[1136]
-	case "minikube":
-		return &programs[1137]
-	case "mise":
-		return &programs[1138]
-	case "rtx":
-		return &programs[1139]
-	case "mix":
-		return &programs[1140]
-	case "mkdir":
-		return &programs[1141]
-	case "mkfifo":
-		return &programs[1142]
-	case "mknod":
-		return &programs[1143]
-	case "mkswap":
-		return &programs[1144]
-	case "lvremove":
-		return &programs[1145]
-	case "vgremove":
-		return &programs[1146]
-	case "pvremove":
-		return &programs[1147]
-	case "cfdisk":
-		return &programs[1148]
-	case "mkfs":
-		return &programs[1149]
-	case "mkfs.ext2":
-		return &programs[1150]
-	case "mkfs.ext3":
-		return &programs[1151]
-	case "mkfs.ext4":
-		return &programs[1152]
-	case "mkfs.xfs":
-		return &programs[1153]
-	case "mkfs.btrfs":
-		return &programs[1154]
-	case "mkfs.vfat":
-		return &programs[1155]
-	case "mkfs.fat":
-		return &programs[1156]
-	case "mkfs.ntfs":
-		return &programs[1157]
-	case "mke2fs":
-		return &programs[1158]
-	case "blkdiscard":
-		return &programs[1159]
-	case "ddrescue":
-		return &programs[1160]
-	case "mktemp":
-		return &programs[1161]
-	case "mocha":
-		return &programs[1162]
-	case "mongo":
-		return &programs[1163]
-	case "mongoexport":
-		return &programs[1164]
-	case "mongoimport":
-		return &programs[1165]
-	case "clickhouse":
-		return &programs[1166]
-	case "influx":
-		return &programs[1167]
-	case "boundary":
-		return &programs[1168]
-	case "waypoint":
-		return &programs[1169]
-	case "memcached":
-		return &programs[1170]
-	case "redis-server":
-		return &programs[1171]
-	case "cockroach":
-		return &programs[1172]
-	case "surreal":
-		return &programs[1173]
-	case "neo4j":
-		return &programs[1174]
-	case "cypher-shell":
-		return &programs[1175]
-	case "bcp":
-		return &programs[1176]
-	case "sqlplus":
-		return &programs[1177]
-	case "snowsql":
-		return &programs[1178]
-	case "trino":
-		return &programs[1179]
-	case "presto":
-		return &programs[1180]
-	case "beeline":
-		return &programs[1181]
-	case "hive":
-		return &programs[1182]
-	case "spark-submit":
-		return &programs[1183]
-	case "spark-shell":
-		return &programs[1184]
-	case "pyspark":
-		return &programs[1185]
-	case "hadoop":
-		return &programs[1186]
-	case "hdfs":
-		return &programs[1187]
-	case "kafka-topics":
-		return &programs[1188]
-	case "kafka-console-consumer":
-		return &programs[1189]
-	case "kafka-console-producer":
-		return &programs[1190]
-	case "kcat":
-		return &programs[1191]
-	case "rabbitmqctl":
-		return &programs[1192]
-	case "nats":
-		return &programs[1193]
-	case "mosquitto_pub":
-		return &programs[1194]
-	case "mosquitto_sub":
-		return &programs[1195]
-	case "flyway":
-		return &programs[1196]
-	case "liquibase":
-		return &programs[1197]
-	case "dbmate":
-		return &programs[1198]
-	case "migrate":
-		return &programs[1199]
-	case "goose-db":
-		return &programs[1200]
-	case "atlas":
-		return &programs[1201]
-	case "sqitch":
-		return &programs[1202]
-	case "hasura":
-		return &programs[1203]
-	case "neonctl":
-		return &programs[1204]
-	case "turso":
-		return &programs[1205]
-	case "pscale":
-		return &programs[1206]
-	case "usql":
-		return &programs[1207]
-	case "pgcli":
-		return &programs[1208]
-	case "mycli":
-		return &programs[1209]
-	case "mongodump":
-		return &programs[1210]
-	case "mongorestore":
-		return &programs[1211]
-	case "mongosh":
-		return &programs[1212]
-	case "cqlsh":
-		return &programs[1213]
-	case "clickhouse-client":
-		return &programs[1214]
-	case "more":
-		return &programs[1215]
-	case "mosh":
-		return &programs[1216]
-	case "mount":
-		return &programs[1217]
-	case "mtr":
-		return &programs[1218]
-	case "traceroute6":
-		return &programs[1219]
-	case "multipass":
-		return &programs[1220]
-	case "multipath":
-		return &programs[1221]
-	case "multitail":
-		return &programs[1222]
-	case "mutt":
-		return &programs[1223]
-	case "neomutt":
-		return &programs[1224]
-	case "mv":
-		return &programs[1225]
-	case "mvn":
-		return &programs[1226]
-	case "mvnw":
-		return &programs[1227]
-	case "mvnd":
-		return &programs[1228]
-	case "mypy":
-		return &programs[1229]
-	case "pyright":
-		return &programs[1230]
-	case "basedpyright":
-		return &programs[1231]
-	case "pyre":
-		return &programs[1232]
-	case "pytype":
-		return &programs[1233]
-	case "flake8":
-		return &programs[1234]
-	case "pylint":
-		return &programs[1235]
-	case "pyflakes":
-		return &programs[1236]
-	case "pycodestyle":
-		return &programs[1237]
-	case "pydocstyle":
-		return &programs[1238]
-	case "bandit":
-		return &programs[1239]
-	case "vulture":
-		return &programs[1240]
-	case "radon":
-		return &programs[1241]
-	case "xenon":
-		return &programs[1242]
-	case "pyroma":
-		return &programs[1243]
-	case "interrogate":
-		return &programs[1244]
-	case "safety":
-		return &programs[1245]
-	case "pip-audit":
-		return &programs[1246]
-	case "semgrep":
-		return &programs[1247]
-	case "ty":
-		return &programs[1248]
-	case "zuban":
-		return &programs[1249]
-	case "dmypy":
-		return &programs[1250]
-	case "ansible-lint":
-		return &programs[1251]
-	case "cfn-lint":
-		return &programs[1252]
-	case "sqlfluff":
-		return &programs[1253]
-	case "codespell":
-		return &programs[1254]
-	case "curlylint":
-		return &programs[1255]
-	case "refurb":
-		return &programs[1256]
-	case "fixit":
-		return &programs[1257]
-	case "slotscheck":
-		return &programs[1258]
-	case "import-linter":
-		return &programs[1259]
-	case "lint-imports":
-		return &programs[1260]
-	case "deptry":
-		return &programs[1261]
-	case "mutmut":
-		return &programs[1262]
-	case "proselint":
-		return &programs[1263]
-	case "vale":
-		return &programs[1264]
-	case "rstcheck":
-		return &programs[1265]
-	case "doc8":
-		return &programs[1266]
-	case "check-manifest":
-		return &programs[1267]
-	case "twine":
-		return &programs[1268]
-	case "towncrier":
-		return &programs[1269]
-	case "bumpversion":
-		return &programs[1270]
-	case "bump2version":
-		return &programs[1271]
-	case "bump-my-version":
-		return &programs[1272]
-	case "cz":
-		return &programs[1273]
-	case "commitizen":
-		return &programs[1274]
-	case "jupytext":
-		return &programs[1275]
-	case "stubtest":
-		return &programs[1276]
-	case "stubgen":
-		return &programs[1277]
-	case "mysql":
-		return &programs[1278]
-	case "mariadb":
-		return &programs[1279]
-	case "mysqladmin":
-		return &programs[1280]
-	case "mysqldump":
-		return &programs[1281]
-	case "mysqlimport":
-		return &programs[1282]
-	case "mariadb-import":
-		return &programs[1283]
-	case "mysqlshow":
-		return &programs[1284]
-	case "named-checkconf":
-		return &programs[1285]
-	case "nload":
-		return &programs[1286]
-	case "nawk":
-		return &programs[1287]
-	case "original-awk":
-		return &programs[1288]
-	case "goawk":
-		return &programs[1289]
-	case "nc":
-		return &programs[1290]
-	case "netcat":
-		return &programs[1291]
-	case "ncat":
-		return &programs[1292]
-	case "nc.openbsd":
-		return &programs[1293]
-	case "nc.traditional":
-		return &programs[1294]
-	case "ncdu":
-		return &programs[1295]
-	case "gdu":
-		return &programs[1296]
-	case "dua":
-		return &programs[1297]
-	case "netplan":
-		return &programs[1298]
-	case "netstat":
-		return &programs[1299]
-	case "networksetup":
-		return &programs[1300]
-	case "newgrp":
-		return &programs[1301]
-	case "next":
-		return &programs[1302]
-	case "parcel":
-		return &programs[1303]
-	case "snowpack":
-		return &programs[1304]
-	case "wmr":
-		return &programs[1305]
-	case "metro":
-		return &programs[1306]
-	case "turbopack":
-		return &programs[1307]
-	case "postcss":
-		return &programs[1308]
-	case "tailwindcss":
-		return &programs[1309]
-	case "sass":
-		return &programs[1310]
-	case "lessc":
-		return &programs[1311]
-	case "stylus":
-		return &programs[1312]
-	case "pug":
-		return &programs[1313]
-	case "uglifyjs":
-		return &programs[1314]
-	case "terser":
-		return &programs[1315]
-	case "cleancss":
-		return &programs[1316]
-	case "html-minifier":
-		return &programs[1317]
-	case "svelte-kit":
-		return &programs[1318]
-	case "svelte-check":
-		return &programs[1319]
-	case "nuxt":
-		return &programs[1320]
-	case "nuxi":
-		return &programs[1321]
-	case "astro":
-		return &programs[1322]
-	case "remix":
-		return &programs[1323]
-	case "gatsby":
-		return &programs[1324]
-	case "vue-cli-service":
-		return &programs[1325]
-	case "react-scripts":
-		return &programs[1326]
-	case "craco":
-		return &programs[1327]
-	case "ng":
-		return &programs[1328]
-	case "nest":
-		return &programs[1329]
-	case "expo":
-		return &programs[1330]
-	case "eas":
-		return &programs[1331]
-	case "react-native":
-		return &programs[1332]
-	case "ionic":
-		return &programs[1333]
-	case "capacitor":
-		return &programs[1334]
-	case "cap":
-		return &programs[1335]
-	case "quasar":
-		return &programs[1336]
-	case "ember":
-		return &programs[1337]
-	case "docusaurus":
-		return &programs[1338]
-	case "vuepress":
-		return &programs[1339]
-	case "vitepress":
-		return &programs[1340]
-	case "eleventy":
-		return &programs[1341]
-	case "strapi":
-		return &programs[1342]
-	case "medusa":
-		return &programs[1343]
-	case "payload":
-		return &programs[1344]
-	case "wrangler":
-		return &programs[1345]
-	case "vercel":
-		return &programs[1346]
-	case "netlify":
-		return &programs[1347]
-	case "firebase":
-		return &programs[1348]
-	case "amplify":
-		return &programs[1349]
-	case "serverless":
-		return &programs[1350]
-	case "sls":
-		return &programs[1351]
-	case "sst":
-		return &programs[1352]
-	case "supabase":
-		return &programs[1353]
-	case "prisma":
-		return &programs[1354]
-	case "drizzle-kit":
-		return &programs[1355]
-	case "typeorm":
-		return &programs[1356]
-	case "sequelize":
-		return &programs[1357]
-	case "sequelize-cli":
-		return &programs[1358]
-	case "knex":
-		return &programs[1359]
-	case "mikro-orm":
-		return &programs[1360]
-	case "graphql-codegen":
-		return &programs[1361]
-	case "openapi-generator":
-		return &programs[1362]
-	case "openapi-generator-cli":
-		return &programs[1363]
-	case "openapi-typescript":
-		return &programs[1364]
-	case "orval":
-		return &programs[1365]
-	case "swagger-cli":
-		return &programs[1366]
-	case "redocly":
-		return &programs[1367]
-	case "spectral":
-		return &programs[1368]
-	case "changeset":
-		return &programs[1369]
-	case "semantic-release":
-		return &programs[1370]
-	case "release-it":
-		return &programs[1371]
-	case "np":
-		return &programs[1372]
-	case "turbo":
-		return &programs[1373]
-	case "rush":
-		return &programs[1374]
-	case "rushx":
-		return &programs[1375]
-	case "wireit":
-		return &programs[1376]
-	case "moon":
-		return &programs[1377]
-	case "husky":
-		return &programs[1378]
-	case "patch-package":
-		return &programs[1379]
-	case "live-server":
-		return &programs[1380]
-	case "json-server":
-		return &programs[1381]
-	case "browser-sync":
-		return &programs[1382]
-	case "localtunnel":
-		return &programs[1383]
-	case "lt":
-		return &programs[1384]
-	case "ngrok":
-		return &programs[1385]
-	case "pm2":
-		return &programs[1386]
-	case "forever":
-		return &programs[1387]
-	case "plop":
-		return &programs[1388]
-	case "hygen":
-		return &programs[1389]
-	case "yo":
-		return &programs[1390]
-	case "degit":
-		return &programs[1391]
-	case "tiged":
-		return &programs[1392]
-	case "create-react-app":
-		return &programs[1393]
-	case "create-next-app":
-		return &programs[1394]
-	case "create-vite":
-		return &programs[1395]
-	case "shadcn":
-		return &programs[1396]
-	case "vsce":
-		return &programs[1397]
-	case "ovsx":
-		return &programs[1398]
-	case "electron":
-		return &programs[1399]
-	case "electron-builder":
-		return &programs[1400]
-	case "electron-forge":
-		return &programs[1401]
-	case "tauri":
-		return &programs[1402]
-	case "esm":
-		return &programs[1403]
-	case "zx":
-		return &programs[1404]
-	case "wasp":
-		return &programs[1405]
-	case "convex":
-		return &programs[1406]
-	case "inngest":
-		return &programs[1407]
-	case "trigger":
-		return &programs[1408]
-	case "solid":
-		return &programs[1409]
-	case "qwik":
-		return &programs[1410]
-	case "hardhat":
-		return &programs[1411]
-	case "forge":
-		return &programs[1412]
-	case "cast":
-		return &programs[1413]
-	case "anvil":
-		return &programs[1414]
-	case "truffle":
-		return &programs[1415]
-	case "anchor":
-		return &programs[1416]
-	case "solana":
-		return &programs[1417]
-	case "nft":
-		return &programs[1418]
-	case "nginx":
-		return &programs[1419]
-	case "nice":
-		return &programs[1420]
-	case "ninja":
-		return &programs[1421]
-	case "ninja-build":
-		return &programs[1422]
-	case "nix":
-		return &programs[1423]
-	case "nix-shell":
-		return &programs[1424]
-	case "nl":
-		return &programs[1425]
-	case "nm":
-		return &programs[1426]
-	case "objdump":
-		return &programs[1427]
-	case "readelf":
-		return &programs[1428]
-	case "size":
-		return &programs[1429]
-	case "otool":
-		return &programs[1430]
-	case "nmap":
-		return &programs[1431]
-	case "nmcli":
-		return &programs[1432]
-	case "node":
-		return &programs[1433]
-	case "nodejs":
-		return &programs[1434]
-	case "node.exe":
-		return &programs[1435]
-	case "nodemon":
-		return &programs[1436]
-	case "nohup":
-		return &programs[1437]
-	case "nomad":
-		return &programs[1438]
-	case "npm":
-		return &programs[1439]
-	case "npm-run-all":
-		return &programs[1440]
-	case "run-s":
-		return &programs[1441]
-	case "run-p":
-		return &programs[1442]
-	case "npm-run-all2":
-		return &programs[1443]
-	case "nproc":
-		return &programs[1444]
-	case "npx":
-		return &programs[1445]
-	case "nsenter":
-		return &programs[1446]
-	case "ntpq":
-		return &programs[1447]
-	case "nu":
-		return &programs[1448]
-	case "elvish":
-		return &programs[1449]
-	case "xonsh":
-		return &programs[1450]
-	case "pwsh":
-		return &programs[1451]
-	case "powershell":
-		return &programs[1452]
-	case "cmd":
-		return &programs[1453]
-	case "cmd.exe":
-		return &programs[1454]
-	case "powershell.exe":
-		return &programs[1455]
-	case "wsl":
-		return &programs[1456]
-	case "wsl.exe":
-		return &programs[1457]
-	case "oil":
-		return &programs[1458]
-	case "osh":
-		return &programs[1459]
-	case "ysh":
-		return &programs[1460]
-	case "rc":
-		return &programs[1461]
-	case "es":
-		return &programs[1462]
-	case "numactl":
-		return &programs[1463]
-	case "numfmt":
-		return &programs[1464]
-	case "nvidia-smi":
-		return &programs[1465]
-	case "nvme":
-		return &programs[1466]
-	case "ocaml":
-		return &programs[1467]
-	case "od":
-		return &programs[1468]
-	case "op":
-		return &programs[1469]
-	case "doppler":
-		return &programs[1470]
-	case "openrsync":
-		return &programs[1471]
-	case "openssl":
-		return &programs[1472]
-	case "opentofu":
-		return &programs[1473]
-	case "osascript":
-		return &programs[1474]
-	case "packer":
-		return &programs[1475]
-	case "pacman":
-		return &programs[1476]
-	case "pandoc":
-		return &programs[1477]
-	case "parallel":
-		return &programs[1478]
-	case "parted":
-		return &programs[1479]
-	case "paste":
-		return &programs[1480]
-	case "patch":
-		return &programs[1481]
-	case "pathchk":
-		return &programs[1482]
-	case "pbzip2":
-		return &programs[1483]
-	case "lbzip2":
-		return &programs[1484]
-	case "lzop":
-		return &programs[1485]
-	case "lrzip":
-		return &programs[1486]
-	case "pct":
-		return &programs[1487]
-	case "pctrestore":
-		return &programs[1488]
-	case "pdfinfo":
-		return &programs[1489]
-	case "pdftotext":
-		return &programs[1490]
-	case "pdftoppm":
-		return &programs[1491]
-	case "pdfimages":
-		return &programs[1492]
-	case "tesseract":
-		return &programs[1493]
-	case "ps2pdf":
-		return &programs[1494]
-	case "pdfseparate":
-		return &programs[1495]
-	case "pdftohtml":
-		return &programs[1496]
-	case "pdftops":
-		return &programs[1497]
-	case "pdftocairo":
-		return &programs[1498]
-	case "pdm":
-		return &programs[1499]
-	case "hatch":
-		return &programs[1500]
-	case "rye":
-		return &programs[1501]
-	case "pipenv":
-		return &programs[1502]
-	case "pixi":
-		return &programs[1503]
-	case "flit":
-		return &programs[1504]
-	case "perf":
-		return &programs[1505]
-	case "perl":
-		return &programs[1506]
-	case "perl5":
-		return &programs[1507]
-	case "perl5.36":
-		return &programs[1508]
-	case "perl5.38":
-		return &programs[1509]
-	case "perl5.40":
-		return &programs[1510]
-	case "pg_dump":
-		return &programs[1511]
-	case "pg_dumpall":
-		return &programs[1512]
-	case "pg_basebackup":
-		return &programs[1513]
-	case "vacuumdb":
-		return &programs[1514]
-	case "reindexdb":
-		return &programs[1515]
-	case "createdb":
-		return &programs[1516]
-	case "createuser":
-		return &programs[1517]
-	case "initdb":
-		return &programs[1518]
-	case "pg_isready":
-		return &programs[1519]
-	case "pg_lsclusters":
-		return &programs[1520]
-	case "pg_resetwal":
-		return &programs[1521]
-	case "pg_restore":
-		return &programs[1522]
-	case "pgbench":
-		return &programs[1523]
-	case "clusterdb":
-		return &programs[1524]
-	case "pg_ctl":
-		return &programs[1525]
-	case "pg_ctlcluster":
-		return &programs[1526]
-	case "pgrep":
-		return &programs[1527]
-	case "php":
-		return &programs[1528]
-	case "php7.4":
-		return &programs[1529]
-	case "php8.0":
-		return &programs[1530]
-	case "php8.1":
-		return &programs[1531]
-	case "php8.2":
-		return &programs[1532]
-	case "php8.3":
-		return &programs[1533]
-	case "php8.4":
-		return &programs[1534]
-	case "php-cgi":
-		return &programs[1535]
-	case "phpunit":
-		return &programs[1536]
-	case "pest":
-		return &programs[1537]
-	case "phpstan":
-		return &programs[1538]
-	case "psalm":
-		return &programs[1539]
-	case "phpcs":
-		return &programs[1540]
-	case "phpcbf":
-		return &programs[1541]
-	case "php-cs-fixer":
-		return &programs[1542]
-	case "pint":
-		return &programs[1543]
-	case "rector":
-		return &programs[1544]
-	case "phpmd":
-		return &programs[1545]
-	case "infection":
-		return &programs[1546]
-	case "phan":
-		return &programs[1547]
-	case "deptrac":
-		return &programs[1548]
-	case "larastan":
-		return &programs[1549]
-	case "behat":
-		return &programs[1550]
-	case "codecept":
-		return &programs[1551]
-	case "paratest":
-		return &programs[1552]
-	case "artisan":
-		return &programs[1553]
-	case "symfony":
-		return &programs[1554]
-	case "drush":
-		return &programs[1555]
-	case "wp":
-		return &programs[1556]
-	case "pickletools":
-		return &programs[1557]
-	case "pidwait":
-		return &programs[1558]
-	case "pigz":
-		return &programs[1559]
-	case "unpigz":
-		return &programs[1560]
-	case "compress":
-		return &programs[1561]
-	case "uncompress":
-		return &programs[1562]
-	case "zopfli":
-		return &programs[1563]
-	case "brotli":
-		return &programs[1564]
-	case "ping":
-		return &programs[1565]
-	case "ping6":
-		return &programs[1566]
-	case "arping":
-		return &programs[1567]
-	case "fping":
-		return &programs[1568]
-	case "pinky":
-		return &programs[1569]
-	case "pip":
-		return &programs[1570]
-	case "pip3":
-		return &programs[1571]
-	case "pip2":
-		return &programs[1572]
-	case "pip3.8":
-		return &programs[1573]
-	case "pip3.9":
-		return &programs[1574]
-	case "pip3.10":
-		return &programs[1575]
-	case "pip3.11":
-		return &programs[1576]
-	case "pip3.12":
-		return &programs[1577]
-	case "pip3.13":
-		return &programs[1578]
-	case "pip3.14":
-		return &programs[1579]
-	case "pip.exe":
-		return &programs[1580]
-	case "pipx":
-		return &programs[1581]
-	case "pkexec":
-		return &programs[1582]
-	case "pkgutil":
-		return &programs[1583]
-	case "pkill":
-		return &programs[1584]
-	case "playwright":
-		return &programs[1585]
-	case "plocate":
-		return &programs[1586]
-	case "mlocate":
-		return &programs[1587]
-	case "plutil":
-		return &programs[1588]
-	case "pnpm":
-		return &programs[1589]
-	case "pnpx":
-		return &programs[1590]
-	case "poetry":
-		return &programs[1591]
-	case "popd":
-		return &programs[1592]
-	case "pr":
-		return &programs[1593]
-	case "pre-commit":
-		return &programs[1594]
-	case "prek":
-		return &programs[1595]
-	case "lefthook":
-		return &programs[1596]
-	case "overcommit":
-		return &programs[1597]
-	case "prettier":
-		return &programs[1598]
-	case "print":
-		return &programs[1599]
-	case "printenv":
-		return &programs[1600]
-	case "printf":
-		return &programs[1601]
-	case "prlimit":
-		return &programs[1602]
-	case "profiles":
-		return &programs[1603]
-	case "proot":
-		return &programs[1604]
-	case "protoc":
-		return &programs[1605]
-	case "proxychains4":
-		return &programs[1606]
-	case "proxychains":
-		return &programs[1607]
-	case "ps":
-		return &programs[1608]
-	case "psql":
-		return &programs[1609]
-	case "ptx":
-		return &programs[1610]
-	case "pulumi":
-		return &programs[1611]
-	case "pushd":
-		return &programs[1612]
-	case "pv":
-		return &programs[1613]
-	case "pve-firewall":
-		return &programs[1614]
-	case "pveam":
-		return &programs[1615]
-	case "pveceph":
-		return &programs[1616]
-	case "pvecm":
-		return &programs[1617]
-	case "pvenode":
-		return &programs[1618]
-	case "ha-manager":
-		return &programs[1619]
-	case "pvereport":
-		return &programs[1620]
-	case "corosync-quorumtool":
-		return &programs[1621]
-	case "pvesh":
-		return &programs[1622]
-	case "pvesm":
-		return &programs[1623]
-	case "pvesr":
-		return &programs[1624]
-	case "pmxcfs":
-		return &programs[1625]
-	case "pvedaemon":
-		return &programs[1626]
-	case "pveproxy":
-		return &programs[1627]
-	case "pvestatd":
-		return &programs[1628]
-	case "proxmox-backup-client":
-		return &programs[1629]
-	case "proxmox-backup-manager":
-		return &programs[1630]
-	case "rados":
-		return &programs[1631]
-	case "crm":
-		return &programs[1632]
-	case "pcs":
-		return &programs[1633]
-	case "pvesubscription":
-		return &programs[1634]
-	case "pveum":
-		return &programs[1635]
-	case "pveversion":
-		return &programs[1636]
-	case "pwd":
-		return &programs[1637]
-	case "py_compile":
-		return &programs[1638]
-	case "compileall":
-		return &programs[1639]
-	case "pydoc":
-		return &programs[1640]
-	case "pyproject-build":
-		return &programs[1641]
-	case "build":
-		return &programs[1642]
-	case "pypy":
-		return &programs[1643]
-	case "pypy3":
-		return &programs[1644]
-	case "python.exe":
-		return &programs[1645]
-	case "py":
-		return &programs[1646]
-	case "pytest":
-		return &programs[1647]
-	case "py.test":
-		return &programs[1648]
-	case "python":
-		return &programs[1649]
-	case "python2":
-		return &programs[1650]
-	case "python3":
-		return &programs[1651]
-	case "python2.7":
-		return &programs[1652]
-	case "python3.7":
-		return &programs[1653]
-	case "python3.8":
-		return &programs[1654]
-	case "python3.9":
-		return &programs[1655]
-	case "python3.10":
-		return &programs[1656]
-	case "python3.11":
-		return &programs[1657]
-	case "python3.12":
-		return &programs[1658]
-	case "python3.13":
-		return &programs[1659]
-	case "python3.14":
-		return &programs[1660]
-	case "qm":
-		return &programs[1661]
-	case "qmrestore":
-		return &programs[1662]
-	case "r":
-		return &programs[1663]
-	case "rails":
-		return &programs[1664]
-	case "railway":
-		return &programs[1665]
-	case "rake":
-		return &programs[1666]
-	case "raku":
-		return &programs[1667]
-	case "perl6":
-		return &programs[1668]
-	case "rbd":
-		return &programs[1669]
-	case "rclone":
-		return &programs[1670]
-	case "read":
-		return &programs[1671]
-	case "readlink":
-		return &programs[1672]
-	case "realpath":
-		return &programs[1673]
-	case "redis-cli":
-		return &programs[1674]
-	case "remake":
-		return &programs[1675]
-	case "bmake":
-		return &programs[1676]
-	case "pmake":
-		return &programs[1677]
-	case "rename":
-		return &programs[1678]
-	case "resolvectl":
-		return &programs[1679]
-	case "restic":
-		return &programs[1680]
-	case "rev":
-		return &programs[1681]
-	case "rg":
-		return &programs[1682]
-	case "rgrep":
-		return &programs[1683]
-	case "ggrep":
-		return &programs[1684]
-	case "pcregrep":
-		return &programs[1685]
-	case "pcre2grep":
-		return &programs[1686]
-	case "rimraf":
-		return &programs[1687]
-	case "del":
-		return &programs[1688]
-	case "trash":
-		return &programs[1689]
-	case "trash-put":
-		return &programs[1690]
-	case "del-cli":
-		return &programs[1691]
-	case "shx":
-		return &programs[1692]
-	case "cpx":
-		return &programs[1693]
-	case "cpy":
-		return &programs[1694]
-	case "ncp":
-		return &programs[1695]
-	case "mkdirp":
-		return &programs[1696]
-	case "copyfiles":
-		return &programs[1697]
-	case "replace-in-file":
-		return &programs[1698]
-	case "ripgrep":
-		return &programs[1699]
-	case "rlwrap":
-		return &programs[1700]
-	case "rm":
-		return &programs[1701]
-	case "grm":
-		return &programs[1702]
-	case "rmdir":
-		return &programs[1703]
-	case "route":
-		return &programs[1704]
-	case "rpm":
-		return &programs[1705]
-	case "rspec":
-		return &programs[1706]
-	case "rsync":
-		return &programs[1707]
-	case "rubocop":
-		return &programs[1708]
-	case "standardrb":
-		return &programs[1709]
-	case "reek":
-		return &programs[1710]
-	case "brakeman":
-		return &programs[1711]
-	case "erblint":
-		return &programs[1712]
-	case "haml-lint":
-		return &programs[1713]
-	case "slim-lint":
-		return &programs[1714]
-	case "srb":
-		return &programs[1715]
-	case "steep":
-		return &programs[1716]
-	case "sorbet":
-		return &programs[1717]
-	case "solargraph":
-		return &programs[1718]
-	case "yard":
-		return &programs[1719]
-	case "rails_best_practices":
-		return &programs[1720]
-	case "fasterer":
-		return &programs[1721]
-	case "flog":
-		return &programs[1722]
-	case "flay":
-		return &programs[1723]
-	case "ruby":
-		return &programs[1724]
-	case "ruby2.7":
-		return &programs[1725]
-	case "ruby3.0":
-		return &programs[1726]
-	case "ruby3.1":
-		return &programs[1727]
-	case "ruby3.2":
-		return &programs[1728]
-	case "ruby3.3":
-		return &programs[1729]
-	case "ruff":
-		return &programs[1730]
-	case "run0":
-		return &programs[1731]
-	case "runcon":
-		return &programs[1732]
-	case "runuser":
-		return &programs[1733]
-	case "rustc":
-		return &programs[1734]
-	case "rustfmt":
-		return &programs[1735]
-	case "rustup":
-		return &programs[1736]
-	case "s3cmd":
-		return &programs[1737]
-	case "samu":
-		return &programs[1738]
-	case "say":
-		return &programs[1739]
-	case "open":
-		return &programs[1740]
-	case "xdg-open":
-		return &programs[1741]
-	case "start":
-		return &programs[1742]
-	case "explorer.exe":
-		return &programs[1743]
-	case "afplay":
-		return &programs[1744]
-	case "aplay":
-		return &programs[1745]
-	case "paplay":
-		return &programs[1746]
-	case "notify-send":
-		return &programs[1747]
-	case "pbcopy":
-		return &programs[1748]
-	case "pbpaste":
-		return &programs[1749]
-	case "xclip":
-		return &programs[1750]
-	case "xsel":
-		return &programs[1751]
-	case "wl-copy":
-		return &programs[1752]
-	case "wl-paste":
-		return &programs[1753]
-	case "clip.exe":
-		return &programs[1754]
-	case "screencapture":
-		return &programs[1755]
-	case "scrot":
-		return &programs[1756]
-	case "import":
-		return &programs[1757]
-	case "xdotool":
-		return &programs[1758]
-	case "wmctrl":
-		return &programs[1759]
-	case "xprop":
-		return &programs[1760]
-	case "xrandr":
-		return &programs[1761]
-	case "gsettings":
-		return &programs[1762]
-	case "dconf":
-		return &programs[1763]
-	case "zenity":
-		return &programs[1764]
-	case "dialog":
-		return &programs[1765]
-	case "whiptail":
-		return &programs[1766]
-	case "mail":
-		return &programs[1767]
-	case "mailx":
-		return &programs[1768]
-	case "msmtp":
-		return &programs[1769]
-	case "swaks":
-		return &programs[1770]
-	case "logger":
-		return &programs[1771]
-	case "systemd-cat":
-		return &programs[1772]
-	case "scons":
-		return &programs[1773]
-	case "waf":
-		return &programs[1774]
-	case "tup":
-		return &programs[1775]
-	case "redo":
-		return &programs[1776]
-	case "buck":
-		return &programs[1777]
-	case "buck2":
-		return &programs[1778]
-	case "pants":
-		return &programs[1779]
-	case "please":
-		return &programs[1780]
-	case "drake":
-		return &programs[1781]
-	case "thor":
-		return &programs[1782]
 	case "invoke":
-		return &programs[1783]
-	case "inv":
-		return &programs[1784]
-	case "fab":
-		return &programs[1785]
+		return &programs[915]
 	case "doit":
-		return &programs[1786]
+		return &programs[916]
 	case "nox":
-		return &programs[1787]
+		return &programs[917]
 	case "ant":
-		return &programs[1788]
+		return &programs[918]
 	case "sbt":
-		return &programs[1789]
-	case "lein":
-		return &programs[1790]
-	case "boot":
-		return &programs[1791]
-	case "mill":
-		return &programs[1792]
-	case "bleep":
-		return &programs[1793]
+		return &programs[919]
 	case "grunt":
-		return &programs[1794]
+		return &programs[920]
 	case "gulp":
-		return &programs[1795]
-	case "jake":
-		return &programs[1796]
-	case "cake":
-		return &programs[1797]
+		return &programs[921]
 	case "mage":
-		return &programs[1798]
+		return &programs[922]
+	case "ionice":
+		return &programs[923]
+	case "ip":
+		return &programs[924]
+	case "iptables":
+		return &programs[925]
+	case "ipython":
+		return &programs[926]
+	case "ipython3":
+		return &programs[927]
+	case "isort":
+		return &programs[928]
+	case "istioctl":
+		return &programs[929]
+	case "iwconfig":
+		return &programs[930]
+	case "java":
+		return &programs[931]
+	case "javac":
+		return &programs[932]
+	case "jest":
+		return &programs[933]
+	case "jj":
+		return &programs[934]
+	case "jobs":
+		return &programs[935]
+	case "join":
+		return &programs[936]
+	case "journalctl":
+		return &programs[937]
+	case "jq":
+		return &programs[938]
+	case "jruby":
+		return &programs[939]
+	case "irb":
+		return &programs[940]
+	case "json.tool":
+		return &programs[941]
+	case "jupyter":
+		return &programs[942]
+	case "jupyter-lab":
+		return &programs[943]
+	case "jupyter-notebook":
+		return &programs[944]
+	case "jupyter-nbconvert":
+		return &programs[945]
+	case "papermill":
+		return &programs[946]
+	case "streamlit":
+		return &programs[947]
+	case "gradio":
+		return &programs[948]
+	case "chainlit":
+		return &programs[949]
+	case "mlflow":
+		return &programs[950]
+	case "tensorboard":
+		return &programs[951]
+	case "just":
+		return &programs[952]
+	case "k":
+		return &programs[953]
+	case "kubecolor":
+		return &programs[954]
+	case "k3d":
+		return &programs[955]
+	case "k3s":
+		return &programs[956]
+	case "microk8s":
+		return &programs[957]
+	case "colima":
+		return &programs[958]
+	case "rancher-desktop":
+		return &programs[959]
+	case "lima":
+		return &programs[960]
+	case "limactl":
+		return &programs[961]
+	case "k9s":
+		return &programs[962]
+	case "kubetail":
+		return &programs[963]
+	case "linkerd":
+		return &programs[964]
+	case "cilium":
+		return &programs[965]
+	case "kops":
+		return &programs[966]
+	case "tkn":
+		return &programs[967]
+	case "kn":
+		return &programs[968]
+	case "crossplane":
+		return &programs[969]
+	case "werf":
+		return &programs[970]
+	case "devspace":
+		return &programs[971]
+	case "okteto":
+		return &programs[972]
+	case "kubeseal":
+		return &programs[973]
+	case "kubeconform":
+		return &programs[974]
+	case "kubeval":
+		return &programs[975]
+	case "conftest":
+		return &programs[976]
+	case "opa":
+		return &programs[977]
+	case "grype":
+		return &programs[978]
+	case "syft":
+		return &programs[979]
+	case "cosign":
+		return &programs[980]
+	case "dive":
+		return &programs[981]
+	case "ctr":
+		return &programs[982]
+	case "buildctl":
+		return &programs[983]
+	case "umoci":
+		return &programs[984]
+	case "oras":
+		return &programs[985]
+	case "dockle":
+		return &programs[986]
+	case "docker-machine":
+		return &programs[987]
+	case "kexec":
+		return &programs[988]
+	case "reboot":
+		return &programs[989]
+	case "halt":
+		return &programs[990]
+	case "poweroff":
+		return &programs[991]
+	case "init":
+		return &programs[992]
+	case "telinit":
+		return &programs[993]
+	case "kill":
+		return &programs[994]
+	case "killall":
+		return &programs[995]
+	case "killall5":
+		return &programs[996]
+	case "kind":
+		return &programs[997]
+	case "kubeadm":
+		return &programs[998]
+	case "kubectl":
+		return &programs[999]
+	case "oc":
+		return &programs[1000]
+	case "kubectx":
+		return &programs[1001]
+	case "kubens":
+		return &programs[1002]
+	case "kustomize":
+		return &programs[1003]
+	case "lastlog":
+		return &programs[1004]
+	case "latexmk":
+		return &programs[1005]
+	case "launchctl":
+		return &programs[1006]
+	case "ld":
+		return &programs[1007]
+	case "ld.lld":
+		return &programs[1008]
+	case "lld":
+		return &programs[1009]
+	case "ld.gold":
+		return &programs[1010]
+	case "mold":
+		return &programs[1011]
+	case "as":
+		return &programs[1012]
+	case "nasm":
+		return &programs[1013]
+	case "yasm":
+		return &programs[1014]
+	case "objcopy":
+		return &programs[1015]
+	case "strip":
+		return &programs[1016]
+	case "ranlib":
+		return &programs[1017]
+	case "dlltool":
+		return &programs[1018]
+	case "windres":
+		return &programs[1019]
+	case "llvm-objcopy":
+		return &programs[1020]
+	case "llvm-strip":
+		return &programs[1021]
+	case "ld-linux-x86-64.so.2":
+		return &programs[1022]
+	case "ld-linux.so.2":
+		return &programs[1023]
+	case "ld-linux-aarch64.so.1":
+		return &programs[1024]
+	case "ld-linux-armhf.so.3":
+		return &programs[1025]
+	case "ld-musl-x86_64.so.1":
+		return &programs[1026]
+	case "ld.so":
+		return &programs[1027]
+	case "ldapadd":
+		return &programs[1028]
+	case "ldapmodify":
+		return &programs[1029]
+	case "ldapdelete":
+		return &programs[1030]
+	case "ldapsearch":
+		return &programs[1031]
+	case "ldconfig":
+		return &programs[1032]
+	case "ldd":
+		return &programs[1033]
+	case "lerna":
+		return &programs[1034]
+	case "nx":
+		return &programs[1035]
+	case "less":
+		return &programs[1036]
+	case "lessecho":
+		return &programs[1037]
+	case "let":
+		return &programs[1038]
+	case "lftp":
+		return &programs[1039]
+	case "tnftp":
+		return &programs[1040]
+	case "ncftp":
+		return &programs[1041]
+	case "link":
+		return &programs[1042]
+	case "linode-cli":
+		return &programs[1043]
+	case "oci":
+		return &programs[1044]
+	case "ibmcloud":
+		return &programs[1045]
+	case "scw":
+		return &programs[1046]
+	case "vultr-cli":
+		return &programs[1047]
+	case "render":
+		return &programs[1048]
+	case "dokku":
+		return &programs[1049]
+	case "cf":
+		return &programs[1050]
+	case "eb":
+		return &programs[1051]
+	case "sam":
+		return &programs[1052]
+	case "copilot-aws":
+		return &programs[1053]
+	case "cfn":
+		return &programs[1054]
+	case "aliyun":
+		return &programs[1055]
+	case "tccli":
+		return &programs[1056]
+	case "yc":
+		return &programs[1057]
+	case "stripe":
+		return &programs[1058]
+	case "twilio":
+		return &programs[1059]
+	case "sentry-cli":
+		return &programs[1060]
+	case "datadog-ci":
+		return &programs[1061]
+	case "newrelic":
+		return &programs[1062]
+	case "snyk":
+		return &programs[1063]
+	case "sonar-scanner":
+		return &programs[1064]
+	case "circleci":
+		return &programs[1065]
+	case "travis":
+		return &programs[1066]
+	case "hub":
+		return &programs[1067]
+	case "tea":
+		return &programs[1068]
+	case "bb-cli":
+		return &programs[1069]
+	case "jira":
+		return &programs[1070]
+	case "linear":
+		return &programs[1071]
+	case "slack":
+		return &programs[1072]
+	case "sfdx":
+		return &programs[1073]
+	case "sf":
+		return &programs[1074]
+	case "shopify":
+		return &programs[1075]
+	case "contentful":
+		return &programs[1076]
+	case "sanity":
+		return &programs[1077]
+	case "auth0":
+		return &programs[1078]
+	case "okta":
+		return &programs[1079]
+	case "launchdarkly":
+		return &programs[1080]
+	case "ngrok-cli":
+		return &programs[1081]
+	case "gitlab-runner":
+		return &programs[1082]
+	case "jenkins-cli":
+		return &programs[1083]
+	case "drone":
+		return &programs[1084]
+	case "buildkite-agent":
+		return &programs[1085]
+	case "argo":
+		return &programs[1086]
+	case "entire":
+		return &programs[1087]
+	case "linux32":
+		return &programs[1088]
+	case "linux64":
+		return &programs[1089]
+	case "i386":
+		return &programs[1090]
+	case "x86_64":
+		return &programs[1091]
+	case "uname26":
+		return &programs[1092]
+	case "lipo":
+		return &programs[1093]
+	case "lldb":
+		return &programs[1094]
+	case "rr":
+		return &programs[1095]
+	case "cgdb":
+		return &programs[1096]
+	case "pwndbg":
+		return &programs[1097]
+	case "gdb-multiarch":
+		return &programs[1098]
+	case "lldb-15":
+		return &programs[1099]
+	case "ln":
+		return &programs[1100]
+	case "locate":
+		return &programs[1101]
+	case "loginctl":
+		return &programs[1102]
+	case "logout":
+		return &programs[1103]
+	case "logrotate":
+		return &programs[1104]
+	case "look":
+		return &programs[1105]
+	case "losetup":
+		return &programs[1106]
+	case "ls":
+		return &programs[1107]
+	case "lsblk":
+		return &programs[1108]
+	case "lshw":
+		return &programs[1109]
+	case "lsof":
+		return &programs[1110]
+	case "ltrace":
+		return &programs[1111]
+	case "lua":
+		return &programs[1112]
+	case "lua5.1":
+		return &programs[1113]
+	case "lua5.2":
+		return &programs[1114]
+	case "lua5.3":
+		return &programs[1115]
+	case "lua5.4":
+		return &programs[1116]
+	case "luajit":
+		return &programs[1117]
+	case "texlua":
+		return &programs[1118]
+	case "lvs":
+		return &programs[1119]
+	case "vgs":
+		return &programs[1120]
+	case "pvs":
+		return &programs[1121]
+	case "lxc":
+		return &programs[1122]
+	case "incus":
+		return &programs[1123]
+	case "lz4":
+		return &programs[1124]
+	case "unlz4":
+		return &programs[1125]
+	case "machinectl":
+		return &programs[1126]
+	case "make":
+		return &programs[1127]
+	case "gmake":
+		return &programs[1128]
+	case "man":
+		return &programs[1129]
+	case "mapfile":
+		return &programs[1130]
+	case "readarray":
+		return &programs[1131]
+	case "mariadb-dump":
+		return &programs[1132]
+	case "mariadb-admin":
+		return &programs[1133]
+	case "mysqlcheck":
+		return &programs[1134]
+	case "mariadb-check":
+		return &programs[1135]
+	case "mariadb-show":
+		return &programs[1136]
+	case "mysqlpump":
+		return &programs[1137]
+	case "mysqlslap":
+		return &programs[1138]
+	case "mysqlbinlog":
+		return &programs[1139]
+	case "mysqld":
+		return &programs[1140]
+	case "mariadbd":
+		return &programs[1141]
+	case "mdadm":
+		return &programs[1142]
+	case "mdfind":
+		return &programs[1143]
+	case "meson":
+		return &programs[1144]
+	case "micromamba":
+		return &programs[1145]
+	case "minikube":
+		return &programs[1146]
+	case "mise":
+		return &programs[1147]
+	case "rtx":
+		return &programs[1148]
+	case "mix":
+		return &programs[1149]
+	case "mkdir":
+		return &programs[1150]
+	case "mkfifo":
+		return &programs[1151]
+	case "mknod":
+		return &programs[1152]
+	case "mkswap":
+		return &programs[1153]
+	case "lvremove":
+		return &programs[1154]
+	case "vgremove":
+		return &programs[1155]
+	case "pvremove":
+		return &programs[1156]
+	case "cfdisk":
+		return &programs[1157]
+	case "mkfs":
+		return &programs[1158]
+	case "mkfs.ext2":
+		return &programs[1159]
+	case "mkfs.ext3":
+		return &programs[1160]
+	case "mkfs.ext4":
+		return &programs[1161]
+	case "mkfs.xfs":
+		return &programs[1162]
+	case "mkfs.btrfs":
+		return &programs[1163]
+	case "mkfs.vfat":
+		return &programs[1164]
+	case "mkfs.fat":
+		return &programs[1165]
+	case "mkfs.ntfs":
+		return &programs[1166]
+	case "mke2fs":
+		return &programs[1167]
+	case "blkdiscard":
+		return &programs[1168]
+	case "ddrescue":
+		return &programs[1169]
+	case "mktemp":
+		return &programs[1170]
+	case "mocha":
+		return &programs[1171]
+	case "mongo":
+		return &programs[1172]
+	case "mongoexport":
+		return &programs[1173]
+	case "mongoimport":
+		return &programs[1174]
+	case "clickhouse":
+		return &programs[1175]
+	case "influx":
+		return &programs[1176]
+	case "boundary":
+		return &programs[1177]
+	case "waypoint":
+		return &programs[1178]
+	case "memcached":
+		return &programs[1179]
+	case "redis-server":
+		return &programs[1180]
+	case "cockroach":
+		return &programs[1181]
+	case "surreal":
+		return &programs[1182]
+	case "neo4j":
+		return &programs[1183]
+	case "cypher-shell":
+		return &programs[1184]
+	case "bcp":
+		return &programs[1185]
+	case "sqlplus":
+		return &programs[1186]
+	case "snowsql":
+		return &programs[1187]
+	case "trino":
+		return &programs[1188]
+	case "presto":
+		return &programs[1189]
+	case "beeline":
+		return &programs[1190]
+	case "hive":
+		return &programs[1191]
+	case "spark-submit":
+		return &programs[1192]
+	case "spark-shell":
+		return &programs[1193]
+	case "pyspark":
+		return &programs[1194]
+	case "hadoop":
+		return &programs[1195]
+	case "hdfs":
+		return &programs[1196]
+	case "kafka-topics":
+		return &programs[1197]
+	case "kafka-console-consumer":
+		return &programs[1198]
+	case "kafka-console-producer":
+		return &programs[1199]
+	case "kcat":
+		return &programs[1200]
+	case "rabbitmqctl":
+		return &programs[1201]
+	case "nats":
+		return &programs[1202]
+	case "mosquitto_pub":
+		return &programs[1203]
+	case "mosquitto_sub":
+		return &programs[1204]
+	case "flyway":
+		return &programs[1205]
+	case "liquibase":
+		return &programs[1206]
+	case "dbmate":
+		return &programs[1207]
+	case "migrate":
+		return &programs[1208]
+	case "goose-db":
+		return &programs[1209]
+	case "atlas":
+		return &programs[1210]
+	case "sqitch":
+		return &programs[1211]
+	case "hasura":
+		return &programs[1212]
+	case "neonctl":
+		return &programs[1213]
+	case "turso":
+		return &programs[1214]
+	case "pscale":
+		return &programs[1215]
+	case "usql":
+		return &programs[1216]
+	case "pgcli":
+		return &programs[1217]
+	case "mycli":
+		return &programs[1218]
+	case "mongodump":
+		return &programs[1219]
+	case "mongorestore":
+		return &programs[1220]
+	case "mongosh":
+		return &programs[1221]
+	case "cqlsh":
+		return &programs[1222]
+	case "clickhouse-client":
+		return &programs[1223]
+	case "more":
+		return &programs[1224]
+	case "mosh":
+		return &programs[1225]
+	case "mount":
+		return &programs[1226]
+	case "mtr":
+		return &programs[1227]
+	case "traceroute6":
+		return &programs[1228]
+	case "multipass":
+		return &programs[1229]
+	case "multipath":
+		return &programs[1230]
+	case "multitail":
+		return &programs[1231]
+	case "mutt":
+		return &programs[1232]
+	case "neomutt":
+		return &programs[1233]
+	case "mv":
+		return &programs[1234]
+	case "mvn":
+		return &programs[1235]
+	case "mvnw":
+		return &programs[1236]
+	case "mvnd":
+		return &programs[1237]
+	case "mypy":
+		return &programs[1238]
+	case "pyright":
+		return &programs[1239]
+	case "basedpyright":
+		return &programs[1240]
+	case "pyre":
+		return &programs[1241]
+	case "pytype":
+		return &programs[1242]
+	case "flake8":
+		return &programs[1243]
+	case "pylint":
+		return &programs[1244]
+	case "pyflakes":
+		return &programs[1245]
+	case "pycodestyle":
+		return &programs[1246]
+	case "pydocstyle":
+		return &programs[1247]
+	case "bandit":
+		return &programs[1248]
+	case "vulture":
+		return &programs[1249]
+	case "radon":
+		return &programs[1250]
+	case "xenon":
+		return &programs[1251]
+	case "pyroma":
+		return &programs[1252]
+	case "interrogate":
+		return &programs[1253]
+	case "safety":
+		return &programs[1254]
+	case "pip-audit":
+		return &programs[1255]
+	case "semgrep":
+		return &programs[1256]
+	case "ty":
+		return &programs[1257]
+	case "zuban":
+		return &programs[1258]
+	case "dmypy":
+		return &programs[1259]
+	case "ansible-lint":
+		return &programs[1260]
+	case "cfn-lint":
+		return &programs[1261]
+	case "sqlfluff":
+		return &programs[1262]
+	case "codespell":
+		return &programs[1263]
+	case "curlylint":
+		return &programs[1264]
+	case "refurb":
+		return &programs[1265]
+	case "fixit":
+		return &programs[1266]
+	case "slotscheck":
+		return &programs[1267]
+	case "import-linter":
+		return &programs[1268]
+	case "lint-imports":
+		return &programs[1269]
+	case "deptry":
+		return &programs[1270]
+	case "mutmut":
+		return &programs[1271]
+	case "proselint":
+		return &programs[1272]
+	case "vale":
+		return &programs[1273]
+	case "rstcheck":
+		return &programs[1274]
+	case "doc8":
+		return &programs[1275]
+	case "check-manifest":
+		return &programs[1276]
+	case "twine":
+		return &programs[1277]
+	case "towncrier":
+		return &programs[1278]
+	case "bumpversion":
+		return &programs[1279]
+	case "bump2version":
+		return &programs[1280]
+	case "bump-my-version":
+		return &programs[1281]
+	case "cz":
+		return &programs[1282]
+	case "commitizen":
+		return &programs[1283]
+	case "jupytext":
+		return &programs[1284]
+	case "stubtest":
+		return &programs[1285]
+	case "stubgen":
+		return &programs[1286]
+	case "mysql":
+		return &programs[1287]
+	case "mariadb":
+		return &programs[1288]
+	case "mysqladmin":
+		return &programs[1289]
+	case "mysqldump":
+		return &programs[1290]
+	case "mysqlimport":
+		return &programs[1291]
+	case "mariadb-import":
+		return &programs[1292]
+	case "mysqlshow":
+		return &programs[1293]
+	case "named-checkconf":
+		return &programs[1294]
+	case "nload":
+		return &programs[1295]
+	case "nawk":
+		return &programs[1296]
+	case "original-awk":
+		return &programs[1297]
+	case "goawk":
+		return &programs[1298]
+	case "nc":
+		return &programs[1299]
+	case "netcat":
+		return &programs[1300]
+	case "ncat":
+		return &programs[1301]
+	case "nc.openbsd":
+		return &programs[1302]
+	case "nc.traditional":
+		return &programs[1303]
+	case "ncdu":
+		return &programs[1304]
+	case "gdu":
+		return &programs[1305]
+	case "dua":
+		return &programs[1306]
+	case "netplan":
+		return &programs[1307]
+	case "netstat":
+		return &programs[1308]
+	case "networksetup":
+		return &programs[1309]
+	case "newgrp":
+		return &programs[1310]
+	case "next":
+		return &programs[1311]
+	case "parcel":
+		return &programs[1312]
+	case "snowpack":
+		return &programs[1313]
+	case "wmr":
+		return &programs[1314]
+	case "metro":
+		return &programs[1315]
+	case "turbopack":
+		return &programs[1316]
+	case "postcss":
+		return &programs[1317]
+	case "tailwindcss":
+		return &programs[1318]
+	case "sass":
+		return &programs[1319]
+	case "lessc":
+		return &programs[1320]
+	case "stylus":
+		return &programs[1321]
+	case "pug":
+		return &programs[1322]
+	case "uglifyjs":
+		return &programs[1323]
+	case "terser":
+		return &programs[1324]
+	case "cleancss":
+		return &programs[1325]
+	case "html-minifier":
+		return &programs[1326]
+	case "svelte-kit":
+		return &programs[1327]
+	case "svelte-check":
+		return &programs[1328]
+	case "nuxt":
+		return &programs[1329]
+	case "nuxi":
+		return &programs[1330]
+	case "astro":
+		return &programs[1331]
+	case "remix":
+		return &programs[1332]
+	case "gatsby":
+		return &programs[1333]
+	case "vue-cli-service":
+		return &programs[1334]
+	case "react-scripts":
+		return &programs[1335]
+	case "craco":
+		return &programs[1336]
+	case "ng":
+		return &programs[1337]
+	case "nest":
+		return &programs[1338]
+	case "expo":
+		return &programs[1339]
+	case "eas":
+		return &programs[1340]
+	case "react-native":
+		return &programs[1341]
+	case "ionic":
+		return &programs[1342]
+	case "capacitor":
+		return &programs[1343]
+	case "cap":
+		return &programs[1344]
+	case "quasar":
+		return &programs[1345]
+	case "ember":
+		return &programs[1346]
+	case "docusaurus":
+		return &programs[1347]
+	case "vuepress":
+		return &programs[1348]
+	case "vitepress":
+		return &programs[1349]
+	case "eleventy":
+		return &programs[1350]
+	case "strapi":
+		return &programs[1351]
+	case "medusa":
+		return &programs[1352]
+	case "payload":
+		return &programs[1353]
+	case "wrangler":
+		return &programs[1354]
+	case "vercel":
+		return &programs[1355]
+	case "netlify":
+		return &programs[1356]
+	case "firebase":
+		return &programs[1357]
+	case "amplify":
+		return &programs[1358]
+	case "serverless":
+		return &programs[1359]
+	case "sls":
+		return &programs[1360]
+	case "sst":
+		return &programs[1361]
+	case "supabase":
+		return &programs[1362]
+	case "prisma":
+		return &programs[1363]
+	case "drizzle-kit":
+		return &programs[1364]
+	case "typeorm":
+		return &programs[1365]
+	case "sequelize":
+		return &programs[1366]
+	case "sequelize-cli":
+		return &programs[1367]
+	case "knex":
+		return &programs[1368]
+	case "mikro-orm":
+		return &programs[1369]
+	case "graphql-codegen":
+		return &programs[1370]
+	case "openapi-generator":
+		return &programs[1371]
+	case "openapi-generator-cli":
+		return &programs[1372]
+	case "openapi-typescript":
+		return &programs[1373]
+	case "orval":
+		return &programs[1374]
+	case "swagger-cli":
+		return &programs[1375]
+	case "redocly":
+		return &programs[1376]
+	case "spectral":
+		return &programs[1377]
+	case "changeset":
+		return &programs[1378]
+	case "semantic-release":
+		return &programs[1379]
+	case "release-it":
+		return &programs[1380]
+	case "np":
+		return &programs[1381]
+	case "turbo":
+		return &programs[1382]
+	case "rush":
+		return &programs[1383]
+	case "rushx":
+		return &programs[1384]
+	case "wireit":
+		return &programs[1385]
+	case "moon":
+		return &programs[1386]
+	case "husky":
+		return &programs[1387]
+	case "patch-package":
+		return &programs[1388]
+	case "live-server":
+		return &programs[1389]
+	case "json-server":
+		return &programs[1390]
+	case "browser-sync":
+		return &programs[1391]
+	case "localtunnel":
+		return &programs[1392]
+	case "lt":
+		return &programs[1393]
+	case "ngrok":
+		return &programs[1394]
+	case "pm2":
+		return &programs[1395]
+	case "forever":
+		return &programs[1396]
+	case "plop":
+		return &programs[1397]
+	case "hygen":
+		return &programs[1398]
+	case "yo":
+		return &programs[1399]
+	case "degit":
+		return &programs[1400]
+	case "tiged":
+		return &programs[1401]
+	case "create-react-app":
+		return &programs[1402]
+	case "create-next-app":
+		return &programs[1403]
+	case "create-vite":
+		return &programs[1404]
+	case "shadcn":
+		return &programs[1405]
+	case "vsce":
+		return &programs[1406]
+	case "ovsx":
+		return &programs[1407]
+	case "electron":
+		return &programs[1408]
+	case "electron-builder":
+		return &programs[1409]
+	case "electron-forge":
+		return &programs[1410]
+	case "tauri":
+		return &programs[1411]
+	case "esm":
+		return &programs[1412]
+	case "zx":
+		return &programs[1413]
+	case "wasp":
+		return &programs[1414]
+	case "convex":
+		return &programs[1415]
+	case "inngest":
+		return &programs[1416]
+	case "trigger":
+		return &programs[1417]
+	case "solid":
+		return &programs[1418]
+	case "qwik":
+		return &programs[1419]
+	case "hardhat":
+		return &programs[1420]
+	case "forge":
+		return &programs[1421]
+	case "cast":
+		return &programs[1422]
+	case "anvil":
+		return &programs[1423]
+	case "truffle":
+		return &programs[1424]
+	case "anchor":
+		return &programs[1425]
+	case "solana":
+		return &programs[1426]
+	case "nft":
+		return &programs[1427]
+	case "nginx":
+		return &programs[1428]
+	case "nice":
+		return &programs[1429]
+	case "ninja":
+		return &programs[1430]
+	case "ninja-build":
+		return &programs[1431]
+	case "nix":
+		return &programs[1432]
+	case "nix-shell":
+		return &programs[1433]
+	case "nl":
+		return &programs[1434]
+	case "nm":
+		return &programs[1435]
+	case "objdump":
+		return &programs[1436]
+	case "readelf":
+		return &programs[1437]
+	case "size":
+		return &programs[1438]
+	case "otool":
+		return &programs[1439]
+	case "nmap":
+		return &programs[1440]
+	case "nmcli":
+		return &programs[1441]
+	case "node":
+		return &programs[1442]
+	case "nodejs":
+		return &programs[1443]
+	case "node.exe":
+		return &programs[1444]
+	case "nodemon":
+		return &programs[1445]
+	case "nohup":
+		return &programs[1446]
+	case "nomad":
+		return &programs[1447]
+	case "npm":
+		return &programs[1448]
+	case "npm-run-all":
+		return &programs[1449]
+	case "run-s":
+		return &programs[1450]
+	case "run-p":
+		return &programs[1451]
+	case "npm-run-all2":
+		return &programs[1452]
+	case "nproc":
+		return &programs[1453]
+	case "npx":
+		return &programs[1454]
+	case "nsenter":
+		return &programs[1455]
+	case "ntpq":
+		return &programs[1456]
+	case "nu":
+		return &programs[1457]
+	case "elvish":
+		return &programs[1458]
+	case "xonsh":
+		return &programs[1459]
+	case "pwsh":
+		return &programs[1460]
+	case "powershell":
+		return &programs[1461]
+	case "cmd":
+		return &programs[1462]
+	case "cmd.exe":
+		return &programs[1463]
+	case "powershell.exe":
+		return &programs[1464]
+	case "numactl":
+		return &programs[1465]
+	case "numfmt":
+		return &programs[1466]
+	case "nvidia-smi":
+		return &programs[1467]
+	case "nvme":
+		return &programs[1468]
+	case "ocaml":
+		return &programs[1469]
+	case "od":
+		return &programs[1470]
+	case "op":
+		return &programs[1471]
+	case "doppler":
+		return &programs[1472]
+	case "openrsync":
+		return &programs[1473]
+	case "openssl":
+		return &programs[1474]
+	case "opentofu":
+		return &programs[1475]
+	case "osascript":
+		return &programs[1476]
+	case "packer":
+		return &programs[1477]
+	case "pacman":
+		return &programs[1478]
+	case "pandoc":
+		return &programs[1479]
+	case "parallel":
+		return &programs[1480]
+	case "parted":
+		return &programs[1481]
+	case "paste":
+		return &programs[1482]
+	case "patch":
+		return &programs[1483]
+	case "pathchk":
+		return &programs[1484]
+	case "pbzip2":
+		return &programs[1485]
+	case "lbzip2":
+		return &programs[1486]
+	case "lzop":
+		return &programs[1487]
+	case "lrzip":
+		return &programs[1488]
+	case "pct":
+		return &programs[1489]
+	case "pctrestore":
+		return &programs[1490]
+	case "pdfinfo":
+		return &programs[1491]
+	case "pdftotext":
+		return &programs[1492]
+	case "pdftoppm":
+		return &programs[1493]
+	case "pdfimages":
+		return &programs[1494]
+	case "tesseract":
+		return &programs[1495]
+	case "ps2pdf":
+		return &programs[1496]
+	case "pdfseparate":
+		return &programs[1497]
+	case "pdftohtml":
+		return &programs[1498]
+	case "pdftops":
+		return &programs[1499]
+	case "pdftocairo":
+		return &programs[1500]
+	case "pdm":
+		return &programs[1501]
+	case "hatch":
+		return &programs[1502]
+	case "rye":
+		return &programs[1503]
+	case "pipenv":
+		return &programs[1504]
+	case "pixi":
+		return &programs[1505]
+	case "flit":
+		return &programs[1506]
+	case "perf":
+		return &programs[1507]
+	case "perl":
+		return &programs[1508]
+	case "perl5":
+		return &programs[1509]
+	case "perl5.36":
+		return &programs[1510]
+	case "perl5.38":
+		return &programs[1511]
+	case "perl5.40":
+		return &programs[1512]
+	case "pg_dump":
+		return &programs[1513]
+	case "pg_dumpall":
+		return &programs[1514]
+	case "pg_basebackup":
+		return &programs[1515]
+	case "vacuumdb":
+		return &programs[1516]
+	case "reindexdb":
+		return &programs[1517]
+	case "createdb":
+		return &programs[1518]
+	case "createuser":
+		return &programs[1519]
+	case "initdb":
+		return &programs[1520]
+	case "pg_isready":
+		return &programs[1521]
+	case "pg_lsclusters":
+		return &programs[1522]
+	case "pg_resetwal":
+		return &programs[1523]
+	case "pg_restore":
+		return &programs[1524]
+	case "pgbench":
+		return &programs[1525]
+	case "clusterdb":
+		return &programs[1526]
+	case "pg_ctl":
+		return &programs[1527]
+	case "pg_ctlcluster":
+		return &programs[1528]
+	case "pgrep":
+		return &programs[1529]
+	case "php":
+		return &programs[1530]
+	case "php7.4":
+		return &programs[1531]
+	case "php8.0":
+		return &programs[1532]
+	case "php8.1":
+		return &programs[1533]
+	case "php8.2":
+		return &programs[1534]
+	case "php8.3":
+		return &programs[1535]
+	case "php8.4":
+		return &programs[1536]
+	case "php-cgi":
+		return &programs[1537]
+	case "phpunit":
+		return &programs[1538]
+	case "pest":
+		return &programs[1539]
+	case "phpstan":
+		return &programs[1540]
+	case "psalm":
+		return &programs[1541]
+	case "phpcs":
+		return &programs[1542]
+	case "phpcbf":
+		return &programs[1543]
+	case "php-cs-fixer":
+		return &programs[1544]
+	case "pint":
+		return &programs[1545]
+	case "rector":
+		return &programs[1546]
+	case "phpmd":
+		return &programs[1547]
+	case "infection":
+		return &programs[1548]
+	case "phan":
+		return &programs[1549]
+	case "deptrac":
+		return &programs[1550]
+	case "larastan":
+		return &programs[1551]
+	case "behat":
+		return &programs[1552]
+	case "codecept":
+		return &programs[1553]
+	case "paratest":
+		return &programs[1554]
+	case "artisan":
+		return &programs[1555]
+	case "symfony":
+		return &programs[1556]
+	case "drush":
+		return &programs[1557]
+	case "wp":
+		return &programs[1558]
+	case "pickletools":
+		return &programs[1559]
+	case "pidwait":
+		return &programs[1560]
+	case "pigz":
+		return &programs[1561]
+	case "unpigz":
+		return &programs[1562]
+	case "compress":
+		return &programs[1563]
+	case "uncompress":
+		return &programs[1564]
+	case "zopfli":
+		return &programs[1565]
+	case "brotli":
+		return &programs[1566]
+	case "ping":
+		return &programs[1567]
+	case "ping6":
+		return &programs[1568]
+	case "arping":
+		return &programs[1569]
+	case "fping":
+		return &programs[1570]
+	case "pinky":
+		return &programs[1571]
+	case "pip":
+		return &programs[1572]
+	case "pip3":
+		return &programs[1573]
+	case "pip2":
+		return &programs[1574]
+	case "pip3.8":
+		return &programs[1575]
+	case "pip3.9":
+		return &programs[1576]
+	case "pip3.10":
+		return &programs[1577]
+	case "pip3.11":
+		return &programs[1578]
+	case "pip3.12":
+		return &programs[1579]
+	case "pip3.13":
+		return &programs[1580]
+	case "pip3.14":
+		return &programs[1581]
+	case "pip.exe":
+		return &programs[1582]
+	case "pipx":
+		return &programs[1583]
+	case "pkexec":
+		return &programs[1584]
+	case "pkgutil":
+		return &programs[1585]
+	case "pkill":
+		return &programs[1586]
+	case "playwright":
+		return &programs[1587]
+	case "plocate":
+		return &programs[1588]
+	case "mlocate":
+		return &programs[1589]
+	case "plutil":
+		return &programs[1590]
+	case "pnpm":
+		return &programs[1591]
+	case "pnpx":
+		return &programs[1592]
+	case "poetry":
+		return &programs[1593]
+	case "popd":
+		return &programs[1594]
+	case "pr":
+		return &programs[1595]
+	case "pre-commit":
+		return &programs[1596]
+	case "prek":
+		return &programs[1597]
+	case "lefthook":
+		return &programs[1598]
+	case "overcommit":
+		return &programs[1599]
+	case "prettier":
+		return &programs[1600]
+	case "print":
+		return &programs[1601]
+	case "printenv":
+		return &programs[1602]
+	case "printf":
+		return &programs[1603]
+	case "prlimit":
+		return &programs[1604]
+	case "profiles":
+		return &programs[1605]
+	case "proot":
+		return &programs[1606]
+	case "protoc":
+		return &programs[1607]
+	case "proxychains4":
+		return &programs[1608]
+	case "proxychains":
+		return &programs[1609]
+	case "ps":
+		return &programs[1610]
+	case "psql":
+		return &programs[1611]
+	case "ptx":
+		return &programs[1612]
+	case "pulumi":
+		return &programs[1613]
+	case "pushd":
+		return &programs[1614]
+	case "pv":
+		return &programs[1615]
+	case "pve-firewall":
+		return &programs[1616]
+	case "pveam":
+		return &programs[1617]
+	case "pveceph":
+		return &programs[1618]
+	case "pvecm":
+		return &programs[1619]
+	case "pvenode":
+		return &programs[1620]
+	case "ha-manager":
+		return &programs[1621]
+	case "pvereport":
+		return &programs[1622]
+	case "corosync-quorumtool":
+		return &programs[1623]
+	case "pvesh":
+		return &programs[1624]
+	case "pvesm":
+		return &programs[1625]
+	case "pvesr":
+		return &programs[1626]
+	case "pmxcfs":
+		return &programs[1627]
+	case "pvedaemon":
+		return &programs[1628]
+	case "pveproxy":
+		return &programs[1629]
+	case "pvestatd":
+		return &programs[1630]
+	case "proxmox-backup-client":
+		return &programs[1631]
+	case "proxmox-backup-manager":
+		return &programs[1632]
+	case "rados":
+		return &programs[1633]
+	case "crm":
+		return &programs[1634]
+	case "pcs":
+		return &programs[1635]
+	case "pvesubscription":
+		return &programs[1636]
+	case "pveum":
+		return &programs[1637]
+	case "pveversion":
+		return &programs[1638]
+	case "pwd":
+		return &programs[1639]
+	case "py_compile":
+		return &programs[1640]
+	case "compileall":
+		return &programs[1641]
+	case "pydoc":
+		return &programs[1642]
+	case "pyproject-build":
+		return &programs[1643]
+	case "build":
+		return &programs[1644]
+	case "pypy":
+		return &programs[1645]
+	case "pypy3":
+		return &programs[1646]
+	case "python.exe":
+		return &programs[1647]
+	case "py":
+		return &programs[1648]
+	case "pytest":
+		return &programs[1649]
+	case "py.test":
+		return &programs[1650]
+	case "python":
+		return &programs[1651]
+	case "python2":
+		return &programs[1652]
+	case "python3":
+		return &programs[1653]
+	case "python2.7":
+		return &programs[1654]
+	case "python3.7":
+		return &programs[1655]
+	case "python3.8":
+		return &programs[1656]
+	case "python3.9":
+		return &programs[1657]
+	case "python3.10":
+		return &programs[1658]
+	case "python3.11":
+		return &programs[1659]
+	case "python3.12":
+		return &programs[1660]
+	case "python3.13":
+		return &programs[1661]
+	case "python3.14":
+		return &programs[1662]
+	case "qm":
+		return &programs[1663]
+	case "qmrestore":
+		return &programs[1664]
+	case "r":
+		return &programs[1665]
+	case "rails":
+		return &programs[1666]
+	case "railway":
+		return &programs[1667]
+	case "rake":
+		return &programs[1668]
+	case "raku":
+		return &programs[1669]
+	case "perl6":
+		return &programs[1670]
+	case "rbd":
+		return &programs[1671]
+	case "rclone":
+		return &programs[1672]
+	case "read":
+		return &programs[1673]
+	case "readlink":
+		return &programs[1674]
+	case "realpath":
+		return &programs[1675]
+	case "redis-cli":
+		return &programs[1676]
+	case "remake":
+		return &programs[1677]
+	case "bmake":
+		return &programs[1678]
+	case "pmake":
+		return &programs[1679]
+	case "rename":
+		return &programs[1680]
+	case "resolvectl":
+		return &programs[1681]
+	case "restic":
+		return &programs[1682]
+	case "rev":
+		return &programs[1683]
+	case "rg":
+		return &programs[1684]
+	case "rgrep":
+		return &programs[1685]
+	case "ggrep":
+		return &programs[1686]
+	case "pcregrep":
+		return &programs[1687]
+	case "pcre2grep":
+		return &programs[1688]
+	case "rimraf":
+		return &programs[1689]
+	case "del":
+		return &programs[1690]
+	case "trash":
+		return &programs[1691]
+	case "trash-put":
+		return &programs[1692]
+	case "del-cli":
+		return &programs[1693]
+	case "shx":
+		return &programs[1694]
+	case "cpx":
+		return &programs[1695]
+	case "cpy":
+		return &programs[1696]
+	case "ncp":
+		return &programs[1697]
+	case "mkdirp":
+		return &programs[1698]
+	case "copyfiles":
+		return &programs[1699]
+	case "replace-in-file":
+		return &programs[1700]
+	case "ripgrep":
+		return &programs[1701]
+	case "rlwrap":
+		return &programs[1702]
+	case "rm":
+		return &programs[1703]
+	case "grm":
+		return &programs[1704]
+	case "rmdir":
+		return &programs[1705]
+	case "route":
+		return &programs[1706]
+	case "rpm":
+		return &programs[1707]
+	case "rscript":
+		return &programs[1708]
+	case "rspec":
+		return &programs[1709]
+	case "rsync":
+		return &programs[1710]
+	case "rubocop":
+		return &programs[1711]
+	case "standardrb":
+		return &programs[1712]
+	case "reek":
+		return &programs[1713]
+	case "brakeman":
+		return &programs[1714]
+	case "erblint":
+		return &programs[1715]
+	case "haml-lint":
+		return &programs[1716]
+	case "slim-lint":
+		return &programs[1717]
+	case "srb":
+		return &programs[1718]
+	case "steep":
+		return &programs[1719]
+	case "sorbet":
+		return &programs[1720]
+	case "solargraph":
+		return &programs[1721]
+	case "yard":
+		return &programs[1722]
+	case "rails_best_practices":
+		return &programs[1723]
+	case "fasterer":
+		return &programs[1724]
+	case "flog":
+		return &programs[1725]
+	case "flay":
+		return &programs[1726]
+	case "ruby":
+		return &programs[1727]
+	case "ruby2.7":
+		return &programs[1728]
+	case "ruby3.0":
+		return &programs[1729]
+	case "ruby3.1":
+		return &programs[1730]
+	case "ruby3.2":
+		return &programs[1731]
+	case "ruby3.3":
+		return &programs[1732]
+	case "ruff":
+		return &programs[1733]
+	case "run0":
+		return &programs[1734]
+	case "runcon":
+		return &programs[1735]
+	case "runuser":
+		return &programs[1736]
+	case "rustc":
+		return &programs[1737]
+	case "rustfmt":
+		return &programs[1738]
+	case "rustup":
+		return &programs[1739]
+	case "s3cmd":
+		return &programs[1740]
+	case "samu":
+		return &programs[1741]
+	case "say":
+		return &programs[1742]
+	case "open":
+		return &programs[1743]
+	case "xdg-open":
+		return &programs[1744]
+	case "start":
+		return &programs[1745]
+	case "explorer.exe":
+		return &programs[1746]
+	case "afplay":
+		return &programs[1747]
+	case "aplay":
+		return &programs[1748]
+	case "paplay":
+		return &programs[1749]
+	case "notify-send":
+		return &programs[1750]
+	case "pbcopy":
+		return &programs[1751]
+	case "pbpaste":
+		return &programs[1752]
+	case "xclip":
+		return &programs[1753]
+	case "xsel":
+		return &programs[1754]
+	case "wl-copy":
+		return &programs[1755]
+	case "wl-paste":
+		return &programs[1756]
+	case "clip.exe":
+		return &programs[1757]
+	case "screencapture":
+		return &programs[1758]
+	case "scrot":
+		return &programs[1759]
+	case "import":
+		return &programs[1760]
+	case "xdotool":
+		return &programs[1761]
+	case "wmctrl":
+		return &programs[1762]
+	case "xprop":
+		return &programs[1763]
+	case "xrandr":
+		return &programs[1764]
+	case "gsettings":
+		return &programs[1765]
+	case "dconf":
+		return &programs[1766]
+	case "zenity":
+		return &programs[1767]
+	case "dialog":
+		return &programs[1768]
+	case "whiptail":
+		return &programs[1769]
+	case "mail":
+		return &programs[1770]
+	case "mailx":
+		return &programs[1771]
+	case "msmtp":
+		return &programs[1772]
+	case "swaks":
+		return &programs[1773]
+	case "logger":
+		return &programs[1774]
+	case "systemd-cat":
+		return &programs[1775]
+	case "scons":
+		return &programs[1776]
+	case "waf":
+		return &programs[1777]
+	case "tup":
+		return &programs[1778]
+	case "redo":
+		return &programs[1779]
+	case "buck":
+		return &programs[1780]
+	case "buck2":
+		return &programs[1781]
+	case "pants":
+		return &programs[1782]
+	case "please":
+		return &programs[1783]
+	case "drake":
+		return &programs[1784]
+	case "thor":
+		return &programs[1785]
+	case "inv":
+		return &programs[1786]
+	case "fab":
+		return &programs[1787]
+	case "lein":
+		return &programs[1788]
+	case "boot":
+		return &programs[1789]
+	case "mill":
+		return &programs[1790]
+	case "bleep":
+		return &programs[1791]
+	case "jake":
+		return &programs[1792]
+	case "cake":
+		return &programs[1793]
 	case "xmake":
-		return &programs[1799]
+		return &programs[1794]
 	case "premake5":
-		return &programs[1800]
+		return &programs[1795]
 	case "earthly":
-		return &programs[1801]
+		return &programs[1796]
 	case "dagger":
-		return &programs[1802]
+		return &programs[1797]
 	case "tilt":
-		return &programs[1803]
+		return &programs[1798]
 	case "skaffold":
-		return &programs[1804]
+		return &programs[1799]
 	case "garden":
-		return &programs[1805]
+		return &programs[1800]
 	case "bit":
-		return &programs[1806]
+		return &programs[1801]
 	case "scp":
-		return &programs[1807]
+		return &programs[1802]
 	case "screen":
-		return &programs[1808]
+		return &programs[1803]
 	case "byobu":
-		return &programs[1809]
+		return &programs[1804]
 	case "zellij":
-		return &programs[1810]
+		return &programs[1805]
 	case "dtach":
-		return &programs[1811]
+		return &programs[1806]
 	case "abduco":
-		return &programs[1812]
+		return &programs[1807]
 	case "script":
-		return &programs[1813]
+		return &programs[1808]
 	case "scriptreplay":
-		return &programs[1814]
+		return &programs[1809]
 	case "scutil":
-		return &programs[1815]
+		return &programs[1810]
 	case "sdiff":
-		return &programs[1816]
+		return &programs[1811]
 	case "security":
-		return &programs[1817]
+		return &programs[1812]
 	case "sed":
-		return &programs[1818]
+		return &programs[1813]
 	case "sendmail":
-		return &programs[1819]
+		return &programs[1814]
 	case "seq":
-		return &programs[1820]
+		return &programs[1815]
 	case "service":
-		return &programs[1821]
+		return &programs[1816]
 	case "set":
-		return &programs[1822]
+		return &programs[1817]
 	case "setarch":
-		return &programs[1823]
+		return &programs[1818]
 	case "setcap":
-		return &programs[1824]
+		return &programs[1819]
 	case "useradd":
-		return &programs[1825]
+		return &programs[1820]
 	case "userdel":
-		return &programs[1826]
+		return &programs[1821]
 	case "usermod":
-		return &programs[1827]
+		return &programs[1822]
 	case "groupadd":
-		return &programs[1828]
+		return &programs[1823]
 	case "groupdel":
-		return &programs[1829]
+		return &programs[1824]
 	case "groupmod":
-		return &programs[1830]
+		return &programs[1825]
 	case "adduser":
-		return &programs[1831]
+		return &programs[1826]
 	case "deluser":
-		return &programs[1832]
+		return &programs[1827]
 	case "passwd":
-		return &programs[1833]
+		return &programs[1828]
 	case "chpasswd":
-		return &programs[1834]
+		return &programs[1829]
 	case "chsh":
-		return &programs[1835]
+		return &programs[1830]
 	case "gpasswd":
-		return &programs[1836]
+		return &programs[1831]
 	case "addgroup":
-		return &programs[1837]
+		return &programs[1832]
 	case "delgroup":
-		return &programs[1838]
+		return &programs[1833]
 	case "setopt":
-		return &programs[1839]
+		return &programs[1834]
 	case "unsetopt":
-		return &programs[1840]
+		return &programs[1835]
 	case "setpriv":
-		return &programs[1841]
+		return &programs[1836]
 	case "setsid":
-		return &programs[1842]
+		return &programs[1837]
 	case "sfdisk":
-		return &programs[1843]
+		return &programs[1838]
 	case "sftp":
-		return &programs[1844]
+		return &programs[1839]
 	case "sg":
-		return &programs[1845]
+		return &programs[1840]
 	case "sgdisk":
-		return &programs[1846]
+		return &programs[1841]
 	case "shasum":
-		return &programs[1847]
+		return &programs[1842]
 	case "md5":
-		return &programs[1848]
+		return &programs[1843]
 	case "shellcheck":
-		return &programs[1849]
+		return &programs[1844]
 	case "shfmt":
-		return &programs[1850]
+		return &programs[1845]
 	case "shopt":
-		return &programs[1851]
+		return &programs[1846]
 	case "shred":
-		return &programs[1852]
+		return &programs[1847]
 	case "shuf":
-		return &programs[1853]
+		return &programs[1848]
 	case "shutdown":
-		return &programs[1854]
+		return &programs[1849]
 	case "sips":
-		return &programs[1855]
+		return &programs[1850]
 	case "skopeo":
-		return &programs[1856]
+		return &programs[1851]
 	case "slabtop":
-		return &programs[1857]
+		return &programs[1852]
 	case "lsb_release":
-		return &programs[1858]
+		return &programs[1853]
 	case "inxi":
-		return &programs[1859]
+		return &programs[1854]
 	case "sensors":
-		return &programs[1860]
+		return &programs[1855]
 	case "acpi":
-		return &programs[1861]
+		return &programs[1856]
 	case "rocm-smi":
-		return &programs[1862]
+		return &programs[1857]
 	case "ipcs":
-		return &programs[1863]
+		return &programs[1858]
 	case "lastb":
-		return &programs[1864]
+		return &programs[1859]
 	case "getenforce":
-		return &programs[1865]
+		return &programs[1860]
 	case "sestatus":
-		return &programs[1866]
+		return &programs[1861]
 	case "ncal":
-		return &programs[1867]
+		return &programs[1862]
 	case "uuidgen":
-		return &programs[1868]
+		return &programs[1863]
 	case "neofetch":
-		return &programs[1869]
+		return &programs[1864]
 	case "fastfetch":
-		return &programs[1870]
+		return &programs[1865]
 	case "screenfetch":
-		return &programs[1871]
+		return &programs[1866]
 	case "cowsay":
-		return &programs[1872]
+		return &programs[1867]
 	case "figlet":
-		return &programs[1873]
+		return &programs[1868]
 	case "fortune":
-		return &programs[1874]
+		return &programs[1869]
 	case "toilet":
-		return &programs[1875]
+		return &programs[1870]
 	case "lolcat":
-		return &programs[1876]
+		return &programs[1871]
 	case "tput":
-		return &programs[1877]
+		return &programs[1872]
 	case "reset":
-		return &programs[1878]
+		return &programs[1873]
 	case "tabs":
-		return &programs[1879]
+		return &programs[1874]
 	case "infocmp":
-		return &programs[1880]
+		return &programs[1875]
 	case "toe":
-		return &programs[1881]
+		return &programs[1876]
 	case "units":
-		return &programs[1882]
+		return &programs[1877]
 	case "prtstat":
-		return &programs[1883]
+		return &programs[1878]
 	case "peekfd":
-		return &programs[1884]
+		return &programs[1879]
 	case "namei":
-		return &programs[1885]
+		return &programs[1880]
 	case "runlevel":
-		return &programs[1886]
+		return &programs[1881]
 	case "tzselect":
-		return &programs[1887]
+		return &programs[1882]
 	case "ac":
-		return &programs[1888]
+		return &programs[1883]
 	case "vnstat":
-		return &programs[1889]
+		return &programs[1884]
 	case "ipcalc":
-		return &programs[1890]
+		return &programs[1885]
 	case "sipcalc":
-		return &programs[1891]
+		return &programs[1886]
 	case "mcookie":
-		return &programs[1892]
+		return &programs[1887]
 	case "procinfo":
-		return &programs[1893]
+		return &programs[1888]
 	case "sleep":
-		return &programs[1894]
+		return &programs[1889]
 	case "smartctl":
-		return &programs[1895]
+		return &programs[1890]
 	case "snap":
-		return &programs[1896]
+		return &programs[1891]
 	case "socat":
-		return &programs[1897]
+		return &programs[1892]
 	case "softlimit":
-		return &programs[1898]
+		return &programs[1893]
 	case "sort":
-		return &programs[1899]
+		return &programs[1894]
 	case "source":
-		return &programs[1900]
+		return &programs[1895]
 	case ".":
-		return &programs[1901]
+		return &programs[1896]
 	case "spctl":
-		return &programs[1902]
+		return &programs[1897]
 	case "split":
-		return &programs[1903]
+		return &programs[1898]
 	case "sponge":
-		return &programs[1904]
+		return &programs[1899]
 	case "sqlcmd":
-		return &programs[1905]
+		return &programs[1900]
 	case "sqlite":
-		return &programs[1906]
+		return &programs[1901]
 	case "sqlcipher":
-		return &programs[1907]
+		return &programs[1902]
 	case "litecli":
-		return &programs[1908]
+		return &programs[1903]
 	case "sqlite3":
-		return &programs[1909]
+		return &programs[1904]
 	case "duckdb":
-		return &programs[1910]
+		return &programs[1905]
 	case "srm":
-		return &programs[1911]
+		return &programs[1906]
 	case "ss":
-		return &programs[1912]
+		return &programs[1907]
 	case "ssh":
-		return &programs[1913]
+		return &programs[1908]
 	case "ssh-add":
-		return &programs[1914]
+		return &programs[1909]
 	case "ssh-agent":
-		return &programs[1915]
+		return &programs[1910]
 	case "ssh-copy-id":
-		return &programs[1916]
+		return &programs[1911]
 	case "ssh-keygen":
-		return &programs[1917]
+		return &programs[1912]
 	case "ssh-keyscan":
-		return &programs[1918]
+		return &programs[1913]
 	case "sshpass":
-		return &programs[1919]
+		return &programs[1914]
 	case "start-stop-daemon":
-		return &programs[1920]
+		return &programs[1915]
 	case "stat":
-		return &programs[1921]
+		return &programs[1916]
 	case "staticcheck":
-		return &programs[1922]
+		return &programs[1917]
 	case "revive":
-		return &programs[1923]
+		return &programs[1918]
 	case "errcheck":
-		return &programs[1924]
+		return &programs[1919]
 	case "ineffassign":
-		return &programs[1925]
+		return &programs[1920]
 	case "govulncheck":
-		return &programs[1926]
+		return &programs[1921]
 	case "gosec":
-		return &programs[1927]
+		return &programs[1922]
 	case "misspell":
-		return &programs[1928]
+		return &programs[1923]
 	case "shadow":
-		return &programs[1929]
+		return &programs[1924]
 	case "deadcode":
-		return &programs[1930]
+		return &programs[1925]
 	case "nilaway":
-		return &programs[1931]
+		return &programs[1926]
 	case "gopls":
-		return &programs[1932]
+		return &programs[1927]
 	case "benchstat":
-		return &programs[1933]
+		return &programs[1928]
 	case "stringer":
-		return &programs[1934]
+		return &programs[1929]
 	case "mockgen":
-		return &programs[1935]
+		return &programs[1930]
 	case "wire":
-		return &programs[1936]
+		return &programs[1931]
 	case "sqlc":
-		return &programs[1937]
+		return &programs[1932]
 	case "templ":
-		return &programs[1938]
+		return &programs[1933]
 	case "swag":
-		return &programs[1939]
+		return &programs[1934]
 	case "air":
-		return &programs[1940]
+		return &programs[1935]
 	case "gotestsum":
-		return &programs[1941]
+		return &programs[1936]
 	case "ginkgo":
-		return &programs[1942]
+		return &programs[1937]
 	case "ko":
-		return &programs[1943]
+		return &programs[1938]
 	case "goreleaser":
-		return &programs[1944]
+		return &programs[1939]
 	case "protoc-gen-go":
-		return &programs[1945]
+		return &programs[1940]
 	case "gocyclo":
-		return &programs[1946]
+		return &programs[1941]
 	case "stdbuf":
-		return &programs[1947]
+		return &programs[1942]
 	case "stern":
-		return &programs[1948]
+		return &programs[1943]
 	case "hadolint":
-		return &programs[1949]
+		return &programs[1944]
 	case "strace":
-		return &programs[1950]
+		return &programs[1945]
 	case "strings":
-		return &programs[1951]
+		return &programs[1946]
 	case "stty":
-		return &programs[1952]
+		return &programs[1947]
 	case "su":
-		return &programs[1953]
+		return &programs[1948]
 	case "sudo":
-		return &programs[1954]
+		return &programs[1949]
 	case "sudoedit":
-		return &programs[1955]
+		return &programs[1950]
 	case "svn":
-		return &programs[1956]
+		return &programs[1951]
 	case "swapon":
-		return &programs[1957]
+		return &programs[1952]
 	case "swift":
-		return &programs[1958]
+		return &programs[1953]
 	case "sync":
-		return &programs[1959]
+		return &programs[1954]
 	case "sysctl":
-		return &programs[1960]
+		return &programs[1955]
 	case "systemctl":
-		return &programs[1961]
+		return &programs[1956]
 	case "systemd-analyze":
-		return &programs[1962]
+		return &programs[1957]
 	case "systemd-cgls":
-		return &programs[1963]
+		return &programs[1958]
 	case "systemd-cgtop":
-		return &programs[1964]
+		return &programs[1959]
 	case "systemd-detect-virt":
-		return &programs[1965]
+		return &programs[1960]
 	case "systemd-path":
-		return &programs[1966]
+		return &programs[1961]
 	case "systemd-inhibit":
-		return &programs[1967]
+		return &programs[1962]
 	case "systemd-nspawn":
-		return &programs[1968]
+		return &programs[1963]
 	case "systemd-resolve":
-		return &programs[1969]
+		return &programs[1964]
 	case "portablectl":
-		return &programs[1970]
+		return &programs[1965]
 	case "homectl":
-		return &programs[1971]
+		return &programs[1966]
 	case "userdbctl":
-		return &programs[1972]
+		return &programs[1967]
 	case "oomctl":
-		return &programs[1973]
+		return &programs[1968]
 	case "systemd-run":
-		return &programs[1974]
+		return &programs[1969]
 	case "systemd-tmpfiles":
-		return &programs[1975]
+		return &programs[1970]
 	case "tac":
-		return &programs[1976]
+		return &programs[1971]
 	case "tail":
-		return &programs[1977]
+		return &programs[1972]
 	case "tar":
-		return &programs[1978]
+		return &programs[1973]
 	case "task":
-		return &programs[1979]
+		return &programs[1974]
 	case "go-task":
-		return &programs[1980]
+		return &programs[1975]
 	case "taskset":
-		return &programs[1981]
+		return &programs[1976]
 	case "tclsh":
-		return &programs[1982]
+		return &programs[1977]
 	case "wish":
-		return &programs[1983]
+		return &programs[1978]
 	case "tclsh8.6":
-		return &programs[1984]
+		return &programs[1979]
 	case "expectk":
-		return &programs[1985]
+		return &programs[1980]
 	case "tcpdump":
-		return &programs[1986]
+		return &programs[1981]
 	case "tee":
-		return &programs[1987]
+		return &programs[1982]
 	case "telnet":
-		return &programs[1988]
+		return &programs[1983]
 	case "terraform":
-		return &programs[1989]
+		return &programs[1984]
 	case "tofu":
-		return &programs[1990]
+		return &programs[1985]
 	case "terragrunt":
-		return &programs[1991]
+		return &programs[1986]
 	case "test":
-		return &programs[1992]
+		return &programs[1987]
 	case "[":
-		return &programs[1993]
+		return &programs[1988]
 	case "tftp":
-		return &programs[1994]
+		return &programs[1989]
 	case "time":
-		return &programs[1995]
+		return &programs[1990]
 	case "timedatectl":
-		return &programs[1996]
+		return &programs[1991]
 	case "hostnamectl":
-		return &programs[1997]
+		return &programs[1992]
 	case "localectl":
-		return &programs[1998]
+		return &programs[1993]
 	case "networkctl":
-		return &programs[1999]
+		return &programs[1994]
 	case "timeit":
-		return &programs[2000]
+		return &programs[1995]
 	case "timeout":
-		return &programs[2001]
+		return &programs[1996]
 	case "tmutil":
-		return &programs[2002]
+		return &programs[1997]
 	case "tmux":
-		return &programs[2003]
+		return &programs[1998]
 	case "tokei":
-		return &programs[2004]
+		return &programs[1999]
 	case "cloc":
-		return &programs[2005]
+		return &programs[2000]
 	case "scc":
-		return &programs[2006]
+		return &programs[2001]
 	case "dust":
-		return &programs[2007]
+		return &programs[2002]
 	case "duf":
-		return &programs[2008]
+		return &programs[2003]
 	case "procs":
-		return &programs[2009]
+		return &programs[2004]
 	case "hexyl":
-		return &programs[2010]
+		return &programs[2005]
 	case "top":
-		return &programs[2011]
+		return &programs[2006]
 	case "htop":
-		return &programs[2012]
+		return &programs[2007]
 	case "iotop":
-		return &programs[2013]
+		return &programs[2008]
 	case "touch":
-		return &programs[2014]
+		return &programs[2009]
 	case "tox":
-		return &programs[2015]
+		return &programs[2010]
 	case "tr":
-		return &programs[2016]
+		return &programs[2011]
 	case "trace":
-		return &programs[2017]
+		return &programs[2012]
 	case "traceroute":
-		return &programs[2018]
+		return &programs[2013]
 	case "tracepath":
-		return &programs[2019]
+		return &programs[2014]
 	case "trap":
-		return &programs[2020]
+		return &programs[2015]
 	case "tree":
-		return &programs[2021]
+		return &programs[2016]
 	case "trivy":
-		return &programs[2022]
+		return &programs[2017]
 	case "true":
-		return &programs[2023]
+		return &programs[2018]
 	case "false":
-		return &programs[2024]
+		return &programs[2019]
 	case "truncate":
-		return &programs[2025]
+		return &programs[2020]
 	case "ts":
-		return &programs[2026]
+		return &programs[2021]
 	case "isutf8":
-		return &programs[2027]
+		return &programs[2022]
 	case "errno":
-		return &programs[2028]
+		return &programs[2023]
 	case "combine":
-		return &programs[2029]
+		return &programs[2024]
 	case "mispipe":
-		return &programs[2030]
+		return &programs[2025]
 	case "zrun":
-		return &programs[2031]
+		return &programs[2026]
 	case "vidir":
-		return &programs[2032]
+		return &programs[2027]
 	case "vipe":
-		return &programs[2033]
+		return &programs[2028]
 	case "pee":
-		return &programs[2034]
+		return &programs[2029]
 	case "lckdo":
-		return &programs[2035]
+		return &programs[2030]
 	case "ifdata":
-		return &programs[2036]
+		return &programs[2031]
 	case "tsc":
-		return &programs[2037]
+		return &programs[2032]
 	case "vue-tsc":
-		return &programs[2038]
+		return &programs[2033]
 	case "tsgo":
-		return &programs[2039]
+		return &programs[2034]
 	case "tshark":
-		return &programs[2040]
+		return &programs[2035]
 	case "dumpcap":
-		return &programs[2041]
+		return &programs[2036]
 	case "rawshark":
-		return &programs[2042]
+		return &programs[2037]
 	case "tsort":
-		return &programs[2043]
+		return &programs[2038]
 	case "tty":
-		return &programs[2044]
+		return &programs[2039]
 	case "tune2fs":
-		return &programs[2045]
+		return &programs[2040]
 	case "type":
-		return &programs[2046]
+		return &programs[2041]
 	case "udevadm":
-		return &programs[2047]
+		return &programs[2042]
 	case "ufw":
-		return &programs[2048]
+		return &programs[2043]
 	case "ulimit":
-		return &programs[2049]
+		return &programs[2044]
 	case "umask":
-		return &programs[2050]
+		return &programs[2045]
 	case "umount":
-		return &programs[2051]
+		return &programs[2046]
 	case "swapoff":
-		return &programs[2052]
+		return &programs[2047]
 	case "modprobe":
-		return &programs[2053]
+		return &programs[2048]
 	case "insmod":
-		return &programs[2054]
+		return &programs[2049]
 	case "rmmod":
-		return &programs[2055]
+		return &programs[2050]
 	case "unalias":
-		return &programs[2056]
+		return &programs[2051]
 	case "uname":
-		return &programs[2057]
+		return &programs[2052]
 	case "uniq":
-		return &programs[2058]
+		return &programs[2053]
 	case "unittest":
-		return &programs[2059]
+		return &programs[2054]
 	case "unlink":
-		return &programs[2060]
+		return &programs[2055]
 	case "unset":
-		return &programs[2061]
+		return &programs[2056]
 	case "unshare":
-		return &programs[2062]
+		return &programs[2057]
 	case "unxz":
-		return &programs[2063]
+		return &programs[2058]
 	case "lzma":
-		return &programs[2064]
+		return &programs[2059]
 	case "unlzma":
-		return &programs[2065]
+		return &programs[2060]
 	case "pxz":
-		return &programs[2066]
+		return &programs[2061]
 	case "lzip":
-		return &programs[2067]
+		return &programs[2062]
 	case "unzip":
-		return &programs[2068]
+		return &programs[2063]
 	case "update-alternatives":
-		return &programs[2069]
+		return &programs[2064]
 	case "uptime":
-		return &programs[2070]
+		return &programs[2065]
 	case "uv":
-		return &programs[2071]
+		return &programs[2066]
 	case "uvx":
-		return &programs[2072]
+		return &programs[2067]
 	case "vagrant":
-		return &programs[2073]
+		return &programs[2068]
 	case "valgrind":
-		return &programs[2074]
+		return &programs[2069]
 	case "valkey-cli":
-		return &programs[2075]
+		return &programs[2070]
 	case "keydb-cli":
-		return &programs[2076]
+		return &programs[2071]
 	case "vault":
-		return &programs[2077]
+		return &programs[2072]
 	case "vdir":
-		return &programs[2078]
+		return &programs[2073]
 	case "velero":
-		return &programs[2079]
+		return &programs[2074]
 	case "venv":
-		return &programs[2080]
-	case "vim":
-		return &programs[2081]
-	case "vi":
-		return &programs[2082]
-	case "nvim":
-		return &programs[2083]
+		return &programs[2075]
 	case "view":
-		return &programs[2084]
+		return &programs[2076]
 	case "vimdiff":
-		return &programs[2085]
+		return &programs[2077]
 	case "gvim":
-		return &programs[2086]
+		return &programs[2078]
 	case "ex":
-		return &programs[2087]
+		return &programs[2079]
 	case "rvim":
-		return &programs[2088]
+		return &programs[2080]
 	case "nvi":
-		return &programs[2089]
+		return &programs[2081]
 	case "vim.tiny":
-		return &programs[2090]
+		return &programs[2082]
 	case "vim.basic":
-		return &programs[2091]
+		return &programs[2083]
 	case "nano":
-		return &programs[2092]
+		return &programs[2084]
 	case "pico":
-		return &programs[2093]
+		return &programs[2085]
 	case "micro":
-		return &programs[2094]
+		return &programs[2086]
 	case "joe":
-		return &programs[2095]
+		return &programs[2087]
 	case "jed":
-		return &programs[2096]
+		return &programs[2088]
 	case "mcedit":
-		return &programs[2097]
+		return &programs[2089]
 	case "helix":
-		return &programs[2098]
+		return &programs[2090]
 	case "hx":
-		return &programs[2099]
+		return &programs[2091]
 	case "kak":
-		return &programs[2100]
+		return &programs[2092]
 	case "ne":
-		return &programs[2101]
+		return &programs[2093]
 	case "zile":
-		return &programs[2102]
+		return &programs[2094]
 	case "mg":
-		return &programs[2103]
+		return &programs[2095]
 	case "emacs-nox":
-		return &programs[2104]
+		return &programs[2096]
 	case "cursor":
-		return &programs[2105]
+		return &programs[2097]
 	case "subl":
-		return &programs[2106]
+		return &programs[2098]
 	case "atom":
-		return &programs[2107]
+		return &programs[2099]
 	case "gedit":
-		return &programs[2108]
+		return &programs[2100]
 	case "kate":
-		return &programs[2109]
+		return &programs[2101]
 	case "zed":
-		return &programs[2110]
+		return &programs[2102]
 	case "idea":
-		return &programs[2111]
+		return &programs[2103]
+	case "vim":
+		return &programs[2104]
+	case "vi":
+		return &programs[2105]
+	case "nvim":
+		return &programs[2106]
 	case "virsh":
-		return &programs[2112]
+		return &programs[2107]
 	case "virtualenv":
-		return &programs[2113]
+		return &programs[2108]
 	case "pyvenv":
-		return &programs[2114]
+		return &programs[2109]
 	case "visudo":
-		return &programs[2115]
+		return &programs[2110]
 	case "vite":
-		return &programs[2116]
+		return &programs[2111]
 	case "vitest":
-		return &programs[2117]
+		return &programs[2112]
 	case "vzdump":
-		return &programs[2118]
+		return &programs[2113]
 	case "pveperf":
-		return &programs[2119]
+		return &programs[2114]
 	case "w":
-		return &programs[2120]
+		return &programs[2115]
 	case "wait":
-		return &programs[2121]
+		return &programs[2116]
 	case "watch":
-		return &programs[2122]
+		return &programs[2117]
 	case "watchexec":
-		return &programs[2123]
+		return &programs[2118]
 	case "wc":
-		return &programs[2124]
+		return &programs[2119]
 	case "wdiff":
-		return &programs[2125]
+		return &programs[2120]
 	case "webpack":
-		return &programs[2126]
+		return &programs[2121]
 	case "webpack-dev-server":
-		return &programs[2127]
+		return &programs[2122]
 	case "rollup":
-		return &programs[2128]
+		return &programs[2123]
 	case "rspack":
-		return &programs[2129]
+		return &programs[2124]
 	case "rsbuild":
-		return &programs[2130]
+		return &programs[2125]
 	case "tsup":
-		return &programs[2131]
+		return &programs[2126]
 	case "tsdown":
-		return &programs[2132]
+		return &programs[2127]
 	case "unbuild":
-		return &programs[2133]
+		return &programs[2128]
 	case "microbundle":
-		return &programs[2134]
+		return &programs[2129]
 	case "swc":
-		return &programs[2135]
+		return &programs[2130]
 	case "babel":
-		return &programs[2136]
+		return &programs[2131]
 	case "browserify":
-		return &programs[2137]
+		return &programs[2132]
 	case "ncc":
-		return &programs[2138]
+		return &programs[2133]
 	case "wget":
-		return &programs[2139]
+		return &programs[2134]
 	case "whatis":
-		return &programs[2140]
+		return &programs[2135]
 	case "whence":
-		return &programs[2141]
+		return &programs[2136]
 	case "where":
-		return &programs[2142]
+		return &programs[2137]
 	case "which":
-		return &programs[2143]
+		return &programs[2138]
 	case "whereis":
-		return &programs[2144]
+		return &programs[2139]
 	case "who":
-		return &programs[2145]
+		return &programs[2140]
 	case "whoami":
-		return &programs[2146]
+		return &programs[2141]
 	case "logname":
-		return &programs[2147]
+		return &programs[2142]
 	case "users":
-		return &programs[2148]
+		return &programs[2143]
 	case "groups":
-		return &programs[2149]
+		return &programs[2144]
 	case "factor":
-		return &programs[2150]
+		return &programs[2145]
 	case "whois":
-		return &programs[2151]
+		return &programs[2146]
 	case "wipefs":
+		return &programs[2147]
+	case "wsl":
+		return &programs[2148]
+	case "wsl.exe":
+		return &programs[2149]
+	case "oil":
+		return &programs[2150]
+	case "osh":
+		return &programs[2151]
+	case "ysh":
 		return &programs[2152]
-	case "xargs":
+	case "rc":
 		return &programs[2153]
-	case "xattr":
+	case "es":
 		return &programs[2154]
-	case "xcodebuild":
+	case "xargs":
 		return &programs[2155]
-	case "xcrun":
+	case "xattr":
 		return &programs[2156]
-	case "xmllint":
+	case "xcodebuild":
 		return &programs[2157]
-	case "xvfb-run":
+	case "xcrun":
 		return &programs[2158]
-	case "xxd":
+	case "xmllint":
 		return &programs[2159]
-	case "xz":
+	case "xvfb-run":
 		return &programs[2160]
-	case "yamllint":
+	case "xxd":
 		return &programs[2161]
-	case "yarn":
+	case "xz":
 		return &programs[2162]
-	case "yarnpkg":
+	case "yamllint":
 		return &programs[2163]
-	case "yay":
+	case "yarn":
 		return &programs[2164]
-	case "paru":
+	case "yarnpkg":
 		return &programs[2165]
-	case "emerge":
+	case "yay":
 		return &programs[2166]
-	case "xbps-install":
+	case "paru":
 		return &programs[2167]
-	case "pkg":
+	case "emerge":
 		return &programs[2168]
-	case "pkgin":
+	case "xbps-install":
 		return &programs[2169]
-	case "port":
+	case "pkg":
 		return &programs[2170]
-	case "rpm-ostree":
+	case "pkgin":
 		return &programs[2171]
-	case "dnf5":
+	case "port":
 		return &programs[2172]
-	case "eopkg":
+	case "rpm-ostree":
 		return &programs[2173]
-	case "swupd":
+	case "dnf5":
 		return &programs[2174]
-	case "opkg":
+	case "eopkg":
 		return &programs[2175]
-	case "slackpkg":
+	case "swupd":
 		return &programs[2176]
-	case "choco":
+	case "opkg":
 		return &programs[2177]
-	case "scoop":
+	case "slackpkg":
 		return &programs[2178]
-	case "winget":
+	case "choco":
 		return &programs[2179]
-	case "nix-env":
+	case "scoop":
 		return &programs[2180]
-	case "nix-build":
+	case "winget":
 		return &programs[2181]
-	case "nix-channel":
+	case "nix-env":
 		return &programs[2182]
-	case "nix-store":
+	case "nix-build":
 		return &programs[2183]
-	case "nix-instantiate":
+	case "nix-channel":
 		return &programs[2184]
-	case "nix-collect-garbage":
+	case "nix-store":
 		return &programs[2185]
-	case "home-manager":
+	case "nix-instantiate":
 		return &programs[2186]
-	case "nixos-rebuild":
+	case "nix-collect-garbage":
 		return &programs[2187]
-	case "guix":
+	case "home-manager":
 		return &programs[2188]
-	case "conan":
+	case "nixos-rebuild":
 		return &programs[2189]
-	case "vcpkg":
+	case "guix":
 		return &programs[2190]
-	case "spack":
+	case "conan":
 		return &programs[2191]
-	case "luarocks":
+	case "vcpkg":
 		return &programs[2192]
-	case "cpan":
+	case "spack":
 		return &programs[2193]
-	case "cpanm":
+	case "luarocks":
 		return &programs[2194]
-	case "ghcup":
+	case "cpan":
 		return &programs[2195]
-	case "sdk":
+	case "cpanm":
 		return &programs[2196]
-	case "jenv":
+	case "ghcup":
 		return &programs[2197]
-	case "pyenv":
+	case "sdk":
 		return &programs[2198]
-	case "rbenv":
+	case "jenv":
 		return &programs[2199]
-	case "goenv":
+	case "pyenv":
 		return &programs[2200]
-	case "tfenv":
+	case "rbenv":
 		return &programs[2201]
-	case "chezmoi":
+	case "goenv":
 		return &programs[2202]
-	case "stow":
+	case "tfenv":
 		return &programs[2203]
-	case "yes":
+	case "chezmoi":
 		return &programs[2204]
-	case "yq":
+	case "stow":
 		return &programs[2205]
-	case "yt-dlp":
+	case "yes":
 		return &programs[2206]
-	case "youtube-dl":
+	case "yq":
 		return &programs[2207]
-	case "gallery-dl":
+	case "yt-dlp":
 		return &programs[2208]
-	case "zcat":
+	case "youtube-dl":
 		return &programs[2209]
-	case "bzcat":
+	case "gallery-dl":
 		return &programs[2210]
-	case "xzcat":
+	case "zcat":
 		return &programs[2211]
-	case "zstdcat":
+	case "bzcat":
 		return &programs[2212]
-	case "lz4cat":
+	case "xzcat":
 		return &programs[2213]
-	case "lzcat":
+	case "zstdcat":
 		return &programs[2214]
-	case "gzcat":
+	case "lz4cat":
 		return &programs[2215]
-	case "zcmp":
+	case "lzcat":
 		return &programs[2216]
-	case "zdiff":
+	case "gzcat":
 		return &programs[2217]
-	case "bzcmp":
+	case "zcmp":
 		return &programs[2218]
-	case "bzdiff":
+	case "zdiff":
 		return &programs[2219]
-	case "xzcmp":
+	case "bzcmp":
 		return &programs[2220]
-	case "xzdiff":
+	case "bzdiff":
 		return &programs[2221]
-	case "zfs":
+	case "xzcmp":
 		return &programs[2222]
-	case "zig":
+	case "xzdiff":
 		return &programs[2223]
-	case "nim":
+	case "zfs":
 		return &programs[2224]
-	case "dart":
+	case "zig":
 		return &programs[2225]
-	case "crystal":
+	case "nim":
 		return &programs[2226]
-	case "v":
+	case "dart":
 		return &programs[2227]
-	case "gleam":
+	case "crystal":
 		return &programs[2228]
-	case "rebar3":
+	case "v":
 		return &programs[2229]
-	case "stack":
+	case "gleam":
 		return &programs[2230]
-	case "cabal":
+	case "rebar3":
 		return &programs[2231]
-	case "dune":
+	case "stack":
 		return &programs[2232]
-	case "opam":
+	case "cabal":
 		return &programs[2233]
-	case "sbcl-make":
+	case "dune":
 		return &programs[2234]
-	case "flutter":
+	case "opam":
 		return &programs[2235]
-	case "fvm":
+	case "sbcl-make":
 		return &programs[2236]
-	case "hugo":
+	case "flutter":
 		return &programs[2237]
-	case "jekyll":
+	case "fvm":
 		return &programs[2238]
-	case "mkdocs":
+	case "hugo":
 		return &programs[2239]
-	case "sphinx-build":
+	case "jekyll":
 		return &programs[2240]
-	case "gprbuild":
+	case "mkdocs":
 		return &programs[2241]
-	case "alire":
+	case "sphinx-build":
 		return &programs[2242]
-	case "zip":
+	case "gprbuild":
 		return &programs[2243]
-	case "zipapp":
+	case "alire":
 		return &programs[2244]
-	case "zipfile":
+	case "zip":
 		return &programs[2245]
-	case "tarfile":
+	case "zipapp":
 		return &programs[2246]
-	case "zipinfo":
+	case "zipfile":
 		return &programs[2247]
-	case "zipgrep":
+	case "tarfile":
 		return &programs[2248]
-	case "zipnote":
+	case "zipinfo":
 		return &programs[2249]
-	case "unrar":
+	case "zipgrep":
 		return &programs[2250]
-	case "lsar":
+	case "zipnote":
 		return &programs[2251]
-	case "zless":
+	case "unrar":
 		return &programs[2252]
-	case "zmore":
+	case "lsar":
 		return &programs[2253]
-	case "bzless":
+	case "zless":
 		return &programs[2254]
-	case "xzless":
+	case "zmore":
 		return &programs[2255]
-	case "zmodload":
+	case "bzless":
 		return &programs[2256]
-	case "zpool":
+	case "xzless":
 		return &programs[2257]
-	case "zstd":
+	case "zmodload":
 		return &programs[2258]
-	case "unzstd":
+	case "zpool":
 		return &programs[2259]
-	case "zstdmt":
+	case "zstd":
 		return &programs[2260]
-	case "pzstd":
+	case "unzstd":
 		return &programs[2261]
-	case "zypper":
+	case "zstdmt":
 		return &programs[2262]
+	case "pzstd":
+		return &programs[2263]
+	case "zypper":
+		return &programs[2264]
 	}
 	return nil
 }
@@ -5809,9 +5813,9 @@ var programs = [...]Program{
 	{Name: ":", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Safe: true},
-	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options2, Ends: true, Stdin: true},
-	{Name: "R", Style: POSIX, Operands: Script, Options: options2, Ends: true, Stdin: true},
-	{Name: "littler", Style: POSIX, Operands: Script, Options: options2, Ends: true, Stdin: true},
+	{Name: "Rscript", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "R", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "littler", Style: POSIX, Operands: Script, Options: options2, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ab", Operands: URLs, Options: options3},
 	{Name: "wrk", Operands: URLs, Options: options3},
 	{Name: "hey", Operands: URLs, Options: options3},
@@ -5839,16 +5843,16 @@ var programs = [...]Program{
 	{Name: "ar", Style: Bundle, Operands: Outputs, Options: options33},
 	{Name: "arch", Options: options34, Shared: [][]Option{options5}, Risk: 10, Safe: true},
 	{Name: "argocd", Style: Exact, Operands: Unread, Options: options35, Risk: 11},
-	{Name: "aria2c", Operands: URLs, Options: options36, Here: true},
+	{Name: "aria2c", Operands: URLs, Options: options36, Facts: Fetcher, Here: true},
 	{Name: "arp", Operands: Unread, Risk: 12},
 	{Name: "asdf", Operands: Unread, Subs: subs37, Risk: 13},
-	{Name: "ash", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "mksh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rbash", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "yash", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "posh", Style: POSIX, Operands: Script, Options: options38, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ash", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "mksh", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh93", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rbash", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "rzsh", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "yash", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "posh", Style: POSIX, Operands: Script, Options: options38, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
 	{Name: "ast-grep", Style: Exact, Operands: Unread, Options: options39},
 	{Name: "at", Options: options40, Risk: 5, Stdin: true},
 	{Name: "batch", Options: options40, Risk: 5, Stdin: true},
@@ -5897,9 +5901,9 @@ var programs = [...]Program{
 	{Name: "k6", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
 	{Name: "artillery", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
 	{Name: "checkly", Style: POSIX, Operands: Unread, Options: options44, Workdir: true},
-	{Name: "awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
-	{Name: "gawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
-	{Name: "mawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Ends: true, Special: "awk"},
+	{Name: "awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
+	{Name: "gawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
+	{Name: "mawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "aws", Style: Exact, Options: options46, Subs: subs67, Risk: 15, Inherit: true, Special: "aws"},
 	{Name: "az", Style: Exact, Options: options68, Subs: subs90, Risk: 16, Inherit: true, Special: "azure"},
 	{Name: "b2sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -5914,16 +5918,16 @@ var programs = [...]Program{
 	{Name: "base32", Operands: Reads, Options: options92, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "basename", Operands: Names, Options: options93, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "basenc", Operands: Reads, Options: options92, Shared: [][]Option{options5}, Safe: true},
-	{Name: "bash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "sh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "dash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "zsh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
-	{Name: "ksh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "bash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "sh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "dash", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "zsh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
+	{Name: "ksh", Style: POSIX, Operands: Script, Options: options38, Risk: 18, Facts: Interpreter, Ends: true, Stdin: true, Special: "shell"},
 	{Name: "bat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 19},
 	{Name: "batcat", Style: Exact, Operands: Reads, Options: options94, Shared: [][]Option{options5}, Risk: 19},
 	{Name: "bats", Style: POSIX, Operands: Script, Options: options95, Ends: true},
-	{Name: "bazel", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Workdir: true},
-	{Name: "bazelisk", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Workdir: true},
+	{Name: "bazel", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Facts: TaskRunner, Workdir: true},
+	{Name: "bazelisk", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Facts: TaskRunner, Workdir: true},
 	{Name: "bc", Operands: Reads, Options: options100},
 	{Name: "dc", Operands: Reads, Options: options100},
 	{Name: "bg", Risk: 2, Safe: true},
@@ -6005,13 +6009,13 @@ var programs = [...]Program{
 	{Name: "buf", Style: Exact, Options: options117, Inherit: true, Workdir: true},
 	{Name: "buildah", Style: Exact, Operands: Unread, Options: options35, Risk: 26},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Plain: true, Special: "command"},
-	{Name: "bun", Style: Exact, Operands: Script, Options: options118, Subs: subs124, Risk: 28, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
-	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 29, Workdir: true},
+	{Name: "bun", Style: Exact, Operands: Script, Options: options118, Subs: subs124, Risk: 28, Facts: Interpreter, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
+	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 29, Facts: ObeysProject, Workdir: true},
 	{Name: "bundler", Operands: Unread, Options: options125, Subs: subs128, Workdir: true},
 	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options129, Risk: 5, Ends: true, Workdir: true},
 	{Name: "busctl", Operands: Unread, Risk: 30},
-	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Special: "busybox"},
-	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Special: "busybox"},
+	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
+	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
 	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options130, Risk: 31, Ends: true},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
 	{Name: "bzip2", Operands: Outputs, Options: options131, Risk: 32, Beside: true},
@@ -6040,7 +6044,7 @@ var programs = [...]Program{
 	{Name: "caffeinate", Operands: RunsArgs, Options: options135, Ends: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
 	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options136, Risk: 33, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options137, Subs: subs155, Risk: 34, Inherit: true, Workdir: true, Plugins: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options137, Subs: subs155, Risk: 34, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true},
 	{Name: "cat", Operands: Reads, Options: options156, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -6070,12 +6074,12 @@ var programs = [...]Program{
 	{Name: "chown", Operands: ModeOutputs, Options: options166, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options167, Risk: 37, Ends: true},
 	{Name: "chronyc", Operands: Unread, Risk: 38},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options168, Risk: 39, Ends: true, Stdin: true},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options168, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options169, Risk: 27, Ends: true},
 	{Name: "cksum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "clear", Operands: Names, Options: options171, Risk: 2},
-	{Name: "cmake", Style: Joined, Options: options172, Risk: 5, Workdir: true, Special: "cmake"},
+	{Name: "cmake", Style: Joined, Options: options172, Risk: 5, Facts: Interpreter, Workdir: true, Special: "cmake"},
 	{Name: "cmp", Operands: Reads, Options: options173, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "cnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
 	{Name: "tnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
@@ -6091,7 +6095,7 @@ var programs = [...]Program{
 	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options185}, Risk: 2, Special: "compgen"},
 	{Name: "complete", Style: POSIX, Operands: Unread, Options: options186, Shared: [][]Option{options185}, Risk: 2, Special: "complete"},
 	{Name: "compopt", Style: POSIX, Options: options187},
-	{Name: "composer", Operands: Unread, Options: options188, Subs: subs191, Risk: 42, Inherit: true, Workdir: true},
+	{Name: "composer", Operands: Unread, Options: options188, Subs: subs191, Risk: 42, Facts: ObeysProject, Inherit: true, Workdir: true},
 	{Name: "composer.phar", Operands: Unread, Options: options188, Subs: subs191, Inherit: true, Workdir: true},
 	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options192, Risk: 36},
 	{Name: "conda", Operands: Unread, Options: options193, Subs: subs196, Risk: 43},
@@ -6178,11 +6182,11 @@ var programs = [...]Program{
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cryptsetup", Operands: Unread, Risk: 50},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options218, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options218, Ends: true, Stdin: true},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options218, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options218, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "csplit", Operands: Reads, Options: options219, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "ctest", Style: Joined, Options: options220, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options221, Risk: 51, Special: "curl"},
+	{Name: "curl", Operands: URLs, Options: options221, Risk: 51, Facts: Fetcher, Special: "curl"},
 	{Name: "cut", Operands: Reads, Options: options222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs224, Workdir: true},
 	{Name: "date", Options: options225, Shared: [][]Option{options5}, Risk: 52},
@@ -6208,7 +6212,7 @@ var programs = [...]Program{
 	{Name: "defaults", Operands: Unread, Risk: 55},
 	{Name: "delta", Operands: Unread, Options: options228, Risk: 3},
 	{Name: "delv", Options: options229},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options230}, Subs: subs245, Risk: 5, Ends: true, Stdin: true, Special: "deno"},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options230}, Subs: subs245, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno"},
 	{Name: "df", Operands: Names, Options: options246, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "diff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "diff3", Operands: Reads, Options: options247, Shared: [][]Option{options5}, Risk: 3},
@@ -6275,10 +6279,10 @@ var programs = [...]Program{
 	{Name: "dnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
 	{Name: "yum", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
 	{Name: "microdnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options258, Risk: 39, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Inherit: true, Plugins: true},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options258, Risk: 39, Facts: Interpreter, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
 	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
 	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
 	{Name: "doctl", Style: Exact, Operands: Unread, Options: options388, Subs: subs393, Risk: 63, Inherit: true},
@@ -6306,13 +6310,13 @@ var programs = [...]Program{
 	{Name: "vgdisplay", Risk: 3, Wordless: true},
 	{Name: "du", Operands: Names, Options: options405, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "echo", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options406, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options406, Stdin: true},
+	{Name: "ed", Operands: Outputs, Options: options406, Facts: Interpreter, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options406, Facts: Interpreter, Stdin: true},
 	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 68},
 	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options407},
 	{Name: "enable", Style: POSIX, Operands: Unread, Options: options408, Risk: 1, Special: "enable"},
 	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options409, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options410, Risk: 27, Ends: true, Assigns: true, Special: "env"},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options410, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
 	{Name: "envsubst", Options: options411, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
 	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options412},
 	{Name: "eslint", Operands: Reads, Options: options413, Workdir: true},
@@ -6323,13 +6327,13 @@ var programs = [...]Program{
 	{Name: "ts-standard", Operands: Reads, Options: options413, Workdir: true},
 	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options414, Subs: subs419, Risk: 69, Inherit: true},
 	{Name: "ethtool", Operands: Unread, Risk: 70},
-	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options420, Risk: 27, Ends: true, Special: "exec"},
+	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: Interpreter, Ends: true, Special: "eval"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options420, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "expand", Operands: Reads, Options: options421, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "unexpand", Operands: Reads, Options: options421, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options422, Ends: true, Stdin: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options422, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "export", Style: POSIX, Operands: Assigns, Options: options423, Risk: 2, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
 	{Name: "eza", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
@@ -6342,6 +6346,7 @@ var programs = [...]Program{
 	{Name: "fdfind", Style: Exact, Options: options427, Risk: 72},
 	{Name: "fdisk", Operands: Unread, Risk: 73},
 	{Name: "gdisk", Operands: Unread, Risk: 73},
+	{Name: "fetch", Facts: Fetcher, Wordless: true},
 	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options428, Risk: 1},
 	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options428},
 	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options428, Risk: 3},
@@ -6351,7 +6356,7 @@ var programs = [...]Program{
 	{Name: "finger", Options: options431, Shared: [][]Option{options5}, Safe: true},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Risk: 31, Ends: true},
 	{Name: "firewall-cmd", Operands: Unread, Risk: 75},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options432, Ends: true, Stdin: true},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options432, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options433, Subs: subs436, Risk: 76, Inherit: true},
 	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options437, Risk: 1, Special: "flock"},
 	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 77},
@@ -6526,22 +6531,22 @@ var programs = [...]Program{
 	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
 	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
 	{Name: "gcloud", Style: Exact, Options: options454, Subs: subs479, Risk: 79, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options480, Risk: 5, Stdin: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options480, Risk: 5, Facts: Interpreter, Stdin: true},
 	{Name: "gem", Operands: Unread, Options: options481, Subs: subs483, Risk: 80},
 	{Name: "getconf", Options: options484, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Risk: 2, Special: "getopts"},
 	{Name: "gfind", Style: Dash, Operands: Names, Options: options430, Special: "find"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options485, Subs: subs610, Risk: 81, Inherit: true, Plugins: true, Special: "gh"},
-	{Name: "ghc", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
-	{Name: "ghci", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
-	{Name: "runghc", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
-	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options611, Ends: true, Workdir: true},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options485, Subs: subs610, Risk: 81, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "ghc", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "ghci", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runghc", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
 	{Name: "ginstall", Operands: Copy, Options: options612, Shared: [][]Option{options5}},
-	{Name: "git", Operands: Unread, Options: options613, Subs: subs746, Risk: 82, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "git", Operands: Unread, Options: options613, Subs: subs746, Risk: 82, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
 	{Name: "glab", Style: Exact, Options: options747, Risk: 83},
 	{Name: "gls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Safe: true},
 	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options749, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Risk: 84, Workdir: true, Special: "go"},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Risk: 84, Facts: BySubcommand, Workdir: true, Special: "go"},
 	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
 	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
 	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
@@ -6579,8 +6584,8 @@ var programs = [...]Program{
 	{Name: "chamber", Operands: Unread, Options: options785},
 	{Name: "aws-vault", Operands: Unread, Options: options785},
 	{Name: "teller", Operands: Unread, Options: options785},
-	{Name: "gradle", Style: Exact, Options: options787, Risk: 5, Workdir: true, Special: "mvn"},
-	{Name: "gradlew", Style: Exact, Options: options787, Workdir: true, Special: "mvn"},
+	{Name: "gradle", Style: Exact, Options: options787, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "gradlew", Style: Exact, Options: options787, Facts: TaskRunner, Workdir: true, Special: "mvn"},
 	{Name: "grealpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Safe: true},
 	{Name: "grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "egrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -6590,38 +6595,38 @@ var programs = [...]Program{
 	{Name: "zfgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "bzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "xzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options790, Ends: true, Workdir: true, Stdin: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "gsed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Special: "sed"},
 	{Name: "gsort", Operands: Reads, Options: options792, Shared: [][]Option{options5}},
 	{Name: "gsplit", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Here: true},
@@ -6682,11 +6687,11 @@ var programs = [...]Program{
 	{Name: "getent", Options: options403, Risk: 3},
 	{Name: "hostid", Shared: [][]Option{options5}, Safe: true},
 	{Name: "hostname", Operands: Unread, Options: options827, Shared: [][]Option{options5}, Risk: 94},
-	{Name: "http", Options: options828},
-	{Name: "https", Options: options828},
-	{Name: "xh", Options: options828},
-	{Name: "xhs", Options: options828},
-	{Name: "httpie", Options: options828},
+	{Name: "http", Options: options828, Facts: Fetcher},
+	{Name: "https", Options: options828, Facts: Fetcher},
+	{Name: "xh", Options: options828, Facts: Fetcher},
+	{Name: "xhs", Options: options828, Facts: Fetcher},
+	{Name: "httpie", Options: options828, Facts: Fetcher},
 	{Name: "http-server", Options: options829},
 	{Name: "serve", Options: options829},
 	{Name: "http.server", Options: options830},
@@ -6712,45 +6717,53 @@ var programs = [...]Program{
 	{Name: "install", Operands: Copy, Options: options612, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options836, Risk: 27, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options837, Subs: subs841, Risk: 96},
+	{Name: "invoke", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "doit", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "nox", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "ant", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "sbt", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "grunt", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "gulp", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "mage", Options: options836, Facts: TaskRunner, Workdir: true},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options837, Risk: 27, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options838, Subs: subs842, Risk: 96},
 	{Name: "iptables", Operands: Unread, Risk: 97},
-	{Name: "ipython", Operands: Unread, Options: options842},
-	{Name: "ipython3", Operands: Unread, Options: options842},
-	{Name: "jupyter", Operands: Unread, Options: options842},
-	{Name: "jupyter-lab", Operands: Unread, Options: options842},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options842},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options842},
-	{Name: "papermill", Operands: Unread, Options: options842},
-	{Name: "streamlit", Operands: Unread, Options: options842},
-	{Name: "gradio", Operands: Unread, Options: options842},
-	{Name: "chainlit", Operands: Unread, Options: options842},
-	{Name: "mlflow", Operands: Unread, Options: options842},
-	{Name: "tensorboard", Operands: Unread, Options: options842},
+	{Name: "ipython", Operands: Unread, Options: options843, Facts: Interpreter},
+	{Name: "ipython3", Operands: Unread, Options: options843, Facts: Interpreter},
 	{Name: "isort", Operands: Outputs, Options: options42, Risk: 98, Workdir: true},
 	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 99},
 	{Name: "iwconfig", Operands: Unread},
-	{Name: "java", Style: Joined, Operands: Script, Options: options843, Risk: 5, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options844, Risk: 1, Here: true},
-	{Name: "jest", Options: options845, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options846, Subs: subs847, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options848, Risk: 2, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options849, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options850, Risk: 100},
+	{Name: "java", Style: Joined, Operands: Script, Options: options844, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options845, Risk: 1, Here: true},
+	{Name: "jest", Options: options846, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options847, Subs: subs848, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options849, Risk: 2, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options850, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options851, Risk: 100},
 	{Name: "jq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Risk: 3, Special: "jq"},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options851, Ends: true, Workdir: true, Stdin: true},
-	{Name: "json.tool", Operands: InOut, Options: options852},
-	{Name: "just", Style: Exact, Options: options853, Workdir: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Inherit: true},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "json.tool", Operands: InOut, Options: options853},
+	{Name: "jupyter", Operands: Unread, Options: options843},
+	{Name: "jupyter-lab", Operands: Unread, Options: options843},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options843},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options843},
+	{Name: "papermill", Operands: Unread, Options: options843},
+	{Name: "streamlit", Operands: Unread, Options: options843},
+	{Name: "gradio", Operands: Unread, Options: options843},
+	{Name: "chainlit", Operands: Unread, Options: options843},
+	{Name: "mlflow", Operands: Unread, Options: options843},
+	{Name: "tensorboard", Operands: Unread, Options: options843},
+	{Name: "just", Style: Exact, Options: options854, Facts: TaskRunner, Workdir: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options35},
@@ -6783,50 +6796,50 @@ var programs = [...]Program{
 	{Name: "poweroff", Operands: Unread, Risk: 101},
 	{Name: "init", Operands: Unread, Risk: 101},
 	{Name: "telinit", Operands: Unread, Risk: 101},
-	{Name: "kill", Style: Dash, Options: options938, Shared: [][]Option{options452}, Risk: 102, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options939, Shared: [][]Option{options452}, Risk: 103},
+	{Name: "kill", Style: Dash, Options: options939, Shared: [][]Option{options452}, Risk: 102, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options940, Shared: [][]Option{options452}, Risk: 103},
 	{Name: "killall5", Operands: Unread, Risk: 104},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Risk: 105, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 105, Inherit: true},
 	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 106},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Risk: 107, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options854, Subs: subs933, Risk: 107, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 107, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 107, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
 	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
 	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options940, Subs: subs942, Risk: 5},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options941, Subs: subs943, Risk: 5},
 	{Name: "lastlog", Operands: Names, Options: options171, Risk: 109},
-	{Name: "latexmk", Style: Dash, Options: options943, Workdir: true},
+	{Name: "latexmk", Style: Dash, Options: options944, Workdir: true},
 	{Name: "launchctl", Operands: Unread, Risk: 110},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options944},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options945, Risk: 36, Ends: true},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options945},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
 	{Name: "ldapadd", Risk: 1, Wordless: true},
 	{Name: "ldapmodify", Risk: 1, Wordless: true},
 	{Name: "ldapdelete", Risk: 111, Wordless: true},
 	{Name: "ldapsearch", Risk: 112, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 113},
-	{Name: "ldd", Operands: Reads, Options: options133, Risk: 5},
-	{Name: "lerna", Style: Exact, Options: options946, Subs: subs948, Inherit: true, Workdir: true},
-	{Name: "nx", Style: Exact, Options: options946, Subs: subs948, Inherit: true, Workdir: true},
-	{Name: "less", Operands: Reads, Options: options949, Shared: [][]Option{options5}, Risk: 114},
-	{Name: "lessecho", Operands: Reads, Options: options949, Shared: [][]Option{options5}},
+	{Name: "ldd", Operands: Reads, Options: options133, Risk: 5, Facts: Interpreter},
+	{Name: "lerna", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
+	{Name: "nx", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
+	{Name: "less", Operands: Reads, Options: options950, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "lessecho", Operands: Reads, Options: options950, Shared: [][]Option{options5}},
 	{Name: "let", Style: NoOpts, Risk: 2, Special: "let"},
 	{Name: "lftp", Style: POSIX, Options: options450, Stdin: true},
 	{Name: "tnftp", Style: POSIX, Options: options450, Stdin: true},
@@ -6877,11 +6890,11 @@ var programs = [...]Program{
 	{Name: "buildkite-agent", Style: Exact, Options: options747},
 	{Name: "argo", Style: Exact, Options: options747},
 	{Name: "entire", Style: Exact, Options: options747},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Risk: 36, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
 	{Name: "lipo", Risk: 115, Wordless: true},
 	{Name: "lldb", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "rr", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
@@ -6889,59 +6902,59 @@ var programs = [...]Program{
 	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
 	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options951, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "locate", Operands: Names, Options: options952, Risk: 3, Safe: true},
+	{Name: "ln", Operands: Copy, Options: options952, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "locate", Operands: Names, Options: options953, Risk: 3, Safe: true},
 	{Name: "loginctl", Operands: Unread, Risk: 116},
 	{Name: "logout", Style: NoOpts, Safe: true},
 	{Name: "logrotate", Operands: Unread, Risk: 117},
-	{Name: "look", Operands: PatternReads, Options: options953, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options954, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "losetup", Operands: Unread, Risk: 118},
 	{Name: "ls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options954, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options955, Risk: 119},
-	{Name: "lsof", Operands: Names, Options: options956, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options957, Risk: 36, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options958, Risk: 5, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options958, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options958, Ends: true, Stdin: true},
+	{Name: "lsblk", Operands: Names, Options: options955, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options956, Risk: 119},
+	{Name: "lsof", Operands: Names, Options: options957, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options958, Risk: 36, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options959, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options959, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options959, Subs: subs964},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options959, Subs: subs964},
-	{Name: "lz4", Operands: Outputs, Options: options965, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options965, Beside: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
+	{Name: "lz4", Operands: Outputs, Options: options966, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options966, Beside: true},
 	{Name: "machinectl", Operands: Unread, Risk: 120},
-	{Name: "make", Options: options966, Risk: 5, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options966, Risk: 5, Workdir: true, Special: "make"},
-	{Name: "man", Options: options967, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options968, Risk: 2, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options968, Risk: 2, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options969}},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options969}},
+	{Name: "make", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
+	{Name: "man", Options: options968, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options970}},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options970}},
 	{Name: "mdadm", Operands: Unread, Risk: 121},
-	{Name: "mdfind", Style: Dash, Options: options970, Risk: 3, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs977, Workdir: true},
+	{Name: "mdfind", Style: Dash, Options: options971, Risk: 3, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs978, Workdir: true},
 	{Name: "micromamba", Operands: Unread, Options: options193, Subs: subs196},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options934, Subs: subs937, Risk: 122, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options978, Subs: subs984, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options978, Subs: subs984, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs988, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options989, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mkfifo", Operands: Outputs, Options: options990, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mknod", Operands: Outputs, Options: options990, Shared: [][]Option{options5}, Risk: 39},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 122, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs989, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options990, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mkfifo", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mknod", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 39},
 	{Name: "mkswap", Operands: Unread, Risk: 53},
 	{Name: "lvremove", Operands: Unread, Risk: 53},
 	{Name: "vgremove", Operands: Unread, Risk: 53},
@@ -6959,8 +6972,8 @@ var programs = [...]Program{
 	{Name: "mke2fs", Operands: Unread, Risk: 53},
 	{Name: "blkdiscard", Operands: Unread, Risk: 53},
 	{Name: "ddrescue", Operands: Unread, Risk: 53},
-	{Name: "mktemp", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 123, Special: "mktemp"},
-	{Name: "mocha", Options: options992, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 123, Special: "mktemp"},
+	{Name: "mocha", Options: options993, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options108},
 	{Name: "mongoexport", Operands: Unread, Options: options108},
 	{Name: "mongoimport", Operands: Unread, Options: options108},
@@ -7013,302 +7026,295 @@ var programs = [...]Program{
 	{Name: "mongosh", Operands: Unread, Options: options108, Risk: 124},
 	{Name: "cqlsh", Operands: Unread, Options: options108, Risk: 124},
 	{Name: "clickhouse-client", Operands: Unread, Options: options108, Risk: 124},
-	{Name: "more", Operands: Reads, Options: options993, Shared: [][]Option{options5}, Risk: 114},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options994, Risk: 14, Ends: true},
+	{Name: "more", Operands: Reads, Options: options994, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options995, Risk: 14, Ends: true},
 	{Name: "mount", Operands: Unread, Risk: 125},
-	{Name: "mtr", Options: options995},
-	{Name: "traceroute6", Options: options995},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options996, Subs: subs1000},
+	{Name: "mtr", Options: options996},
+	{Name: "traceroute6", Options: options996},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options997, Subs: subs1001},
 	{Name: "multipath", Risk: 126, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1001},
-	{Name: "mutt", Style: POSIX, Options: options1002, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1002, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1003, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mvn", Options: options1004, Risk: 5, Workdir: true, Special: "mvn"},
-	{Name: "mvnw", Options: options1004, Workdir: true, Special: "mvn"},
-	{Name: "mvnd", Options: options1004, Workdir: true, Special: "mvn"},
-	{Name: "mypy", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pyright", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "basedpyright", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pyre", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pytype", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "flake8", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pylint", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pyflakes", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pycodestyle", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pydocstyle", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "bandit", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "vulture", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "radon", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "xenon", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pyroma", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "interrogate", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "safety", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "pip-audit", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "semgrep", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "ty", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "zuban", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "dmypy", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "ansible-lint", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "cfn-lint", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "sqlfluff", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "codespell", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "curlylint", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "refurb", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "fixit", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "slotscheck", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "import-linter", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "lint-imports", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "deptry", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "mutmut", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "proselint", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "vale", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "rstcheck", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "doc8", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "check-manifest", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "twine", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "towncrier", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "bumpversion", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "bump2version", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "bump-my-version", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "cz", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "commitizen", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "jupytext", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "stubtest", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "stubgen", Operands: Reads, Options: options1005, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1006, Risk: 124, Stdin: true},
-	{Name: "mariadb", Options: options1006, Risk: 124, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options969}, Risk: 127},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options969}, Risk: 1},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options969}, Risk: 66},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options969}, Risk: 66},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options969}, Risk: 3},
+	{Name: "multitail", Operands: Reads, Options: options1002},
+	{Name: "mutt", Style: POSIX, Options: options1003, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1003, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1004, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mvn", Options: options1005, Risk: 5, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn"},
+	{Name: "mvnw", Options: options1005, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "mvnd", Options: options1005, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "mypy", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pyright", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "basedpyright", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pyre", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pytype", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "flake8", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pylint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pyflakes", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pycodestyle", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pydocstyle", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "bandit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "vulture", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "radon", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "xenon", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pyroma", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "interrogate", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "safety", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "pip-audit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "semgrep", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "ty", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "zuban", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "dmypy", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "ansible-lint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "cfn-lint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "sqlfluff", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "codespell", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "curlylint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "refurb", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "fixit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "slotscheck", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "import-linter", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "lint-imports", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "deptry", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "mutmut", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "proselint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "vale", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "rstcheck", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "doc8", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "check-manifest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "twine", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "towncrier", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "bumpversion", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "bump2version", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "bump-my-version", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "cz", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "commitizen", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "jupytext", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "stubtest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "stubgen", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1007, Risk: 124, Stdin: true},
+	{Name: "mariadb", Options: options1007, Risk: 124, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options970}, Risk: 127},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options970}, Risk: 1},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 66},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 66},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options970}, Risk: 3},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1007, Risk: 14},
-	{Name: "netcat", Options: options1007, Risk: 14},
-	{Name: "ncat", Options: options1007, Risk: 14},
-	{Name: "nc.openbsd", Options: options1007},
-	{Name: "nc.traditional", Options: options1007},
-	{Name: "ncdu", Operands: Unread, Options: options1008},
-	{Name: "gdu", Operands: Unread, Options: options1008},
-	{Name: "dua", Operands: Unread, Options: options1008},
+	{Name: "nc", Options: options1008, Risk: 14},
+	{Name: "netcat", Options: options1008, Risk: 14},
+	{Name: "ncat", Options: options1008, Risk: 14},
+	{Name: "nc.openbsd", Options: options1008},
+	{Name: "nc.traditional", Options: options1008},
+	{Name: "ncdu", Operands: Unread, Options: options1009},
+	{Name: "gdu", Operands: Unread, Options: options1009},
+	{Name: "dua", Operands: Unread, Options: options1009},
 	{Name: "netplan", Risk: 128, Wordless: true},
-	{Name: "netstat", Options: options1009, Risk: 3},
+	{Name: "netstat", Options: options1010, Risk: 3},
 	{Name: "networksetup", Operands: Unread, Risk: 129},
 	{Name: "newgrp", Risk: 130, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1010, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "nft", Operands: Unread, Risk: 131},
 	{Name: "nginx", Risk: 132, Wordless: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1011, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Options: options1012, Risk: 5, Workdir: true},
-	{Name: "ninja-build", Options: options1012, Risk: 5, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs1014},
-	{Name: "nix-shell", Operands: Script, Options: options1015, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1016, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1012, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
+	{Name: "ninja-build", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs1015},
+	{Name: "nix-shell", Operands: Script, Options: options1016, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1017, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "nm", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "objdump", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "readelf", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "size", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "otool", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "nmap", Style: Joined, Options: options1017, Risk: 14},
+	{Name: "nmap", Style: Joined, Options: options1018, Risk: 14},
 	{Name: "nmcli", Operands: Unread, Risk: 133},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1018, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1018, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1018, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1019, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1020, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1021, Subs: subs1028, Risk: 134, Inherit: true},
-	{Name: "npm", Operands: Unread, Options: options174, Subs: subs177, Risk: 28, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "npm-run-all", Options: options1029, Workdir: true},
-	{Name: "run-s", Options: options1029, Workdir: true},
-	{Name: "run-p", Options: options1029, Workdir: true},
-	{Name: "npm-run-all2", Options: options1029, Workdir: true},
-	{Name: "nproc", Options: options1030, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1031, Risk: 5, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1032, Risk: 39, Ends: true, Stdin: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1019, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1021, Risk: 27, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1022, Subs: subs1029, Risk: 134, Inherit: true},
+	{Name: "npm", Operands: Unread, Options: options174, Subs: subs177, Risk: 28, Facts: BySubcommand, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "npm-run-all", Options: options1030, Workdir: true},
+	{Name: "run-s", Options: options1030, Workdir: true},
+	{Name: "run-p", Options: options1030, Workdir: true},
+	{Name: "npm-run-all2", Options: options1030, Workdir: true},
+	{Name: "nproc", Options: options1031, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1032, Risk: 5, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1033, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 135, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1033, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1034, Ends: true},
-	{Name: "numfmt", Options: options1035, Shared: [][]Option{options5}, Safe: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true},
+	{Name: "numfmt", Options: options1036, Shared: [][]Option{options5}, Safe: true},
 	{Name: "nvidia-smi", Operands: Names, Options: options171, Risk: 136},
 	{Name: "nvme", Operands: Unread, Risk: 137},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1036, Ends: true, Stdin: true},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1037, Ends: true, Stdin: true},
 	{Name: "od", Operands: Reads, Options: options777, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1037, Subs: subs1041, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1037, Subs: subs1041, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1042},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1048, Risk: 138},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Inherit: true, Workdir: true},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1055, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1057, Workdir: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1043},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1049, Risk: 138},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Inherit: true, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1056, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1058, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 139},
-	{Name: "pandoc", Operands: Reads, Options: options1058},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1059, Risk: 5, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options1059},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1060, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "parted", Operands: Unread, Risk: 140},
-	{Name: "paste", Operands: Reads, Options: options1060, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1062, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "paste", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1062, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1063, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "pbzip2", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options131, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1068, Risk: 142},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1069, Risk: 142},
 	{Name: "pctrestore", Risk: 66, Wordless: true},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options834, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1069},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1084},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1085, Risk: 5, Ends: true, Stdin: true},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1070},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1085},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "pg_dump", Options: options404, Risk: 1},
 	{Name: "pg_dumpall", Options: options404, Risk: 1},
 	{Name: "pg_basebackup", Options: options404, Risk: 1},
@@ -7325,102 +7331,102 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options404},
 	{Name: "pg_ctl", Options: options404},
 	{Name: "pg_ctlcluster", Options: options404},
-	{Name: "pgrep", Options: options1086, Shared: [][]Option{options452}, Risk: 3, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1087, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1088, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1089},
-	{Name: "pidwait", Options: options1090, Shared: [][]Option{options452}},
+	{Name: "pgrep", Options: options1087, Shared: [][]Option{options452}, Risk: 3, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1088, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1089, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1090},
+	{Name: "pidwait", Options: options1091, Shared: [][]Option{options452}},
 	{Name: "pigz", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "uncompress", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "zopfli", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "brotli", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "ping", Options: options1091, Risk: 144},
-	{Name: "ping6", Options: options1091},
-	{Name: "arping", Options: options1091},
-	{Name: "fping", Options: options1091},
+	{Name: "ping", Options: options1092, Risk: 144},
+	{Name: "ping6", Options: options1092},
+	{Name: "arping", Options: options1092},
+	{Name: "fping", Options: options1092},
 	{Name: "pinky", Options: options431, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 145, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1092, Subs: subs1099, Risk: 145, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1092, Subs: subs1099, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1100, Subs: subs1104, Risk: 145},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1105, Risk: 39, Ends: true},
+	{Name: "pip", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1101, Subs: subs1105, Risk: 145},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1106, Risk: 39, Ends: true},
 	{Name: "pkgutil", Risk: 146, Wordless: true},
-	{Name: "pkill", Options: options1090, Shared: [][]Option{options452}, Risk: 1},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1108, Workdir: true},
-	{Name: "plocate", Operands: Names, Options: options952, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options952, Safe: true},
+	{Name: "pkill", Options: options1091, Shared: [][]Option{options452}, Risk: 1},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1109, Workdir: true},
+	{Name: "plocate", Operands: Names, Options: options953, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options953, Safe: true},
 	{Name: "plutil", Risk: 147, Wordless: true},
-	{Name: "pnpm", Style: Exact, Options: options1109, Subs: subs1114, Risk: 148, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1115, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1070, Subs: subs1078, Risk: 149, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1116, Risk: 2, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1117, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1118, Subs: subs1120, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options1118, Subs: subs1120, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options1118, Subs: subs1120, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options1118, Subs: subs1120, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options1121, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1122},
-	{Name: "printenv", Options: options1123, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1124, Risk: 3, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1125, Risk: 36, Ends: true},
+	{Name: "pnpm", Style: Exact, Options: options1110, Subs: subs1115, Risk: 148, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1116, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Risk: 149, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1118, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options1122, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1123},
+	{Name: "printenv", Options: options1124, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1125, Risk: 3, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1126, Risk: 36, Ends: true},
 	{Name: "profiles", Risk: 150, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1126, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1127},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1128, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1129, Risk: 3, Safe: true, Special: "ps"},
-	{Name: "psql", Options: options1130, Risk: 124, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1131, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1010, Risk: 151, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1116, Risk: 2, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1132},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1127, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1128},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1130, Risk: 3, Safe: true, Special: "ps"},
+	{Name: "psql", Options: options1131, Risk: 124, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1132, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1011, Risk: 151, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1133},
 	{Name: "pve-firewall", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 152},
 	{Name: "pveam", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 153},
 	{Name: "pveceph", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 154},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1135, Risk: 155},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1136, Risk: 155},
 	{Name: "pvenode", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
 	{Name: "ha-manager", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
 	{Name: "pvereport", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1138, Risk: 157},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1139, Risk: 157},
 	{Name: "pvesm", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 158},
 	{Name: "pvesr", Style: Joined, Options: options160, Shared: [][]Option{options161}},
 	{Name: "pmxcfs", Style: Joined, Options: options160, Shared: [][]Option{options161}},
@@ -7435,108 +7441,109 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 159},
 	{Name: "pveum", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 160},
 	{Name: "pveversion", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 161},
-	{Name: "pwd", Style: POSIX, Options: options1139, Risk: 3, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1140},
-	{Name: "compileall", Operands: Outputs, Options: options1140},
-	{Name: "pydoc", Options: options1141},
-	{Name: "pyproject-build", Operands: Loads, Options: options1142},
-	{Name: "build", Operands: Loads, Options: options1142},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1143, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pytest", Options: options1144, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1144, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1143, Risk: 5, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1150, Risk: 142},
+	{Name: "pwd", Style: POSIX, Options: options1140, Risk: 3, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1141},
+	{Name: "compileall", Operands: Outputs, Options: options1141},
+	{Name: "pydoc", Options: options1142},
+	{Name: "pyproject-build", Operands: Loads, Options: options1143},
+	{Name: "build", Operands: Loads, Options: options1143},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pytest", Options: options1145, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1145, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1151, Risk: 142},
 	{Name: "qmrestore", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 66},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options426, Ends: true, Special: "fc"},
-	{Name: "rails", Options: options1151, Subs: subs1154, Workdir: true},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options426, Facts: Interpreter, Ends: true, Special: "fc"},
+	{Name: "rails", Options: options1152, Subs: subs1155, Workdir: true},
 	{Name: "railway", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Inherit: true},
-	{Name: "rake", Options: options1155, Workdir: true},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1156, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1156, Ends: true, Stdin: true},
+	{Name: "rake", Options: options1156, Facts: TaskRunner, Workdir: true},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rbd", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 162},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1157, Risk: 163},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1158, Risk: 2, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1159, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1158, Risk: 163},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1159, Risk: 2, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1160, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1160, Risk: 164},
-	{Name: "remake", Options: options966, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options966, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options966, Workdir: true, Special: "make"},
+	{Name: "redis-cli", Options: options1161, Risk: 164, Facts: Interpreter},
+	{Name: "remake", Options: options967, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options967, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options967, Workdir: true, Special: "make"},
 	{Name: "rename", Risk: 1, Wordless: true},
 	{Name: "resolvectl", Options: options403, Risk: 165},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1161, Subs: subs1165, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1162, Subs: subs1166, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1166, Risk: 3},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1167, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pcregrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pcre2grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1167},
-	{Name: "del", Operands: Outputs, Options: options1167},
-	{Name: "trash", Operands: Outputs, Options: options1167},
-	{Name: "trash-put", Operands: Outputs, Options: options1167},
-	{Name: "del-cli", Operands: Outputs, Options: options1167},
-	{Name: "shx", Operands: Outputs, Options: options1167},
-	{Name: "cpx", Operands: Outputs, Options: options1167},
-	{Name: "cpy", Operands: Outputs, Options: options1167},
-	{Name: "ncp", Operands: Outputs, Options: options1167},
-	{Name: "mkdirp", Operands: Outputs, Options: options1167},
-	{Name: "copyfiles", Operands: Outputs, Options: options1167},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1167},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1166},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1168, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1169, Shared: [][]Option{options5}, Risk: 166},
-	{Name: "grm", Operands: Writes, Options: options1169, Shared: [][]Option{options5}, Risk: 166},
-	{Name: "rmdir", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "rimraf", Operands: Outputs, Options: options1168},
+	{Name: "del", Operands: Outputs, Options: options1168},
+	{Name: "trash", Operands: Outputs, Options: options1168},
+	{Name: "trash-put", Operands: Outputs, Options: options1168},
+	{Name: "del-cli", Operands: Outputs, Options: options1168},
+	{Name: "shx", Operands: Outputs, Options: options1168},
+	{Name: "cpx", Operands: Outputs, Options: options1168},
+	{Name: "cpy", Operands: Outputs, Options: options1168},
+	{Name: "ncp", Operands: Outputs, Options: options1168},
+	{Name: "mkdirp", Operands: Outputs, Options: options1168},
+	{Name: "copyfiles", Operands: Outputs, Options: options1168},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1168},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1167},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1169, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "grm", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "rmdir", Operands: Writes, Options: options1171, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "route", Operands: Unread, Risk: 167},
 	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 168},
-	{Name: "rspec", Options: options1171, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1042, Risk: 169},
-	{Name: "rubocop", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1172, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options851, Risk: 5, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1173, Subs: subs1177, Risk: 170, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1178, Risk: 39, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1179, Shared: [][]Option{options5}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1180, Risk: 39, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1181, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1182},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1183, Subs: subs1187, Risk: 171},
+	{Name: "rscript", Facts: Interpreter, Wordless: true},
+	{Name: "rspec", Options: options1172, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1043, Risk: 169},
+	{Name: "rubocop", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1173, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1174, Subs: subs1178, Risk: 170, Facts: BySubcommand, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1179, Risk: 39, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1180, Shared: [][]Option{options5}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1181, Risk: 39, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1182, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1183},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1184, Subs: subs1188, Risk: 171},
 	{Name: "s3cmd", Risk: 172, Wordless: true},
-	{Name: "samu", Options: options1012, Workdir: true},
+	{Name: "samu", Options: options1013, Workdir: true},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -7571,47 +7578,39 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options1188, Workdir: true},
-	{Name: "waf", Options: options1188, Workdir: true},
-	{Name: "tup", Options: options1188, Workdir: true},
-	{Name: "redo", Options: options1188, Workdir: true},
-	{Name: "buck", Options: options1188, Workdir: true},
-	{Name: "buck2", Options: options1188, Workdir: true},
-	{Name: "pants", Options: options1188, Workdir: true},
-	{Name: "please", Options: options1188, Workdir: true},
-	{Name: "drake", Options: options1188, Workdir: true},
-	{Name: "thor", Options: options1188, Workdir: true},
-	{Name: "invoke", Options: options1188, Workdir: true},
-	{Name: "inv", Options: options1188, Workdir: true},
-	{Name: "fab", Options: options1188, Workdir: true},
-	{Name: "doit", Options: options1188, Workdir: true},
-	{Name: "nox", Options: options1188, Workdir: true},
-	{Name: "ant", Options: options1188, Workdir: true},
-	{Name: "sbt", Options: options1188, Workdir: true},
-	{Name: "lein", Options: options1188, Workdir: true},
-	{Name: "boot", Options: options1188, Workdir: true},
-	{Name: "mill", Options: options1188, Workdir: true},
-	{Name: "bleep", Options: options1188, Workdir: true},
-	{Name: "grunt", Options: options1188, Workdir: true},
-	{Name: "gulp", Options: options1188, Workdir: true},
-	{Name: "jake", Options: options1188, Workdir: true},
-	{Name: "cake", Options: options1188, Workdir: true},
-	{Name: "mage", Options: options1188, Workdir: true},
-	{Name: "xmake", Options: options1188, Workdir: true},
-	{Name: "premake5", Options: options1188, Workdir: true},
-	{Name: "earthly", Options: options1188, Workdir: true},
-	{Name: "dagger", Options: options1188, Workdir: true},
-	{Name: "tilt", Options: options1188, Workdir: true},
-	{Name: "skaffold", Options: options1188, Workdir: true},
-	{Name: "garden", Options: options1188, Workdir: true},
-	{Name: "bit", Options: options1188, Workdir: true},
+	{Name: "scons", Options: options836, Workdir: true},
+	{Name: "waf", Options: options836, Workdir: true},
+	{Name: "tup", Options: options836, Workdir: true},
+	{Name: "redo", Options: options836, Workdir: true},
+	{Name: "buck", Options: options836, Workdir: true},
+	{Name: "buck2", Options: options836, Workdir: true},
+	{Name: "pants", Options: options836, Workdir: true},
+	{Name: "please", Options: options836, Workdir: true},
+	{Name: "drake", Options: options836, Workdir: true},
+	{Name: "thor", Options: options836, Workdir: true},
+	{Name: "inv", Options: options836, Workdir: true},
+	{Name: "fab", Options: options836, Workdir: true},
+	{Name: "lein", Options: options836, Workdir: true},
+	{Name: "boot", Options: options836, Workdir: true},
+	{Name: "mill", Options: options836, Workdir: true},
+	{Name: "bleep", Options: options836, Workdir: true},
+	{Name: "jake", Options: options836, Workdir: true},
+	{Name: "cake", Options: options836, Workdir: true},
+	{Name: "xmake", Options: options836, Workdir: true},
+	{Name: "premake5", Options: options836, Workdir: true},
+	{Name: "earthly", Options: options836, Workdir: true},
+	{Name: "dagger", Options: options836, Workdir: true},
+	{Name: "tilt", Options: options836, Workdir: true},
+	{Name: "skaffold", Options: options836, Workdir: true},
+	{Name: "garden", Options: options836, Workdir: true},
+	{Name: "bit", Options: options836, Workdir: true},
 	{Name: "scp", Operands: Transfer, Options: options1189, Risk: 173, Special: "ssh-option"},
 	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
 	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1191, Risk: 5, Here: true},
+	{Name: "script", Operands: Outputs, Options: options1191, Risk: 5, Facts: Interpreter, Here: true},
 	{Name: "scriptreplay", Operands: Reads, Options: options1192},
 	{Name: "scutil", Operands: Unread, Risk: 174},
 	{Name: "sdiff", Operands: Reads, Options: options1193, Shared: [][]Option{options5}, Risk: 3},
@@ -7621,7 +7620,7 @@ var programs = [...]Program{
 	{Name: "seq", Options: options1195, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "service", Operands: Unread, Risk: 177},
 	{Name: "set", Style: POSIX, Options: options1196, Risk: 2, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options950}, Subs: subs1197, Risk: 36, Ends: true},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Subs: subs1197, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 130},
 	{Name: "useradd", Operands: Unread, Risk: 130},
 	{Name: "userdel", Operands: Unread, Risk: 130},
@@ -7640,7 +7639,7 @@ var programs = [...]Program{
 	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1198},
 	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1198},
 	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1199, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 27, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 178},
 	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1201, Risk: 14, Stdin: true, Special: "ssh-option"},
 	{Name: "sg", Operands: RunsText, Skip: 1, Options: options714, Risk: 130, Ends: true},
@@ -7698,8 +7697,8 @@ var programs = [...]Program{
 	{Name: "socat", Style: Dash, Operands: Code, Options: options1207, Risk: 14},
 	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1208, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options792, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Ends: true, Special: "source"},
-	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Ends: true, Special: "source"},
+	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
+	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 186},
 	{Name: "split", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "sponge", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}},
@@ -7710,8 +7709,8 @@ var programs = [...]Program{
 	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
 	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
 	{Name: "srm", Risk: 66, Wordless: true},
-	{Name: "ss", Options: options1009, Risk: 188},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 14, Ends: true, Special: "ssh"},
+	{Name: "ss", Options: options1010, Risk: 188},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1212},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1213, Ends: true},
 	{Name: "ssh-copy-id", Options: options1214, Special: "ssh-option"},
@@ -7748,11 +7747,11 @@ var programs = [...]Program{
 	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1220, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
 	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1221, Risk: 5, Ends: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1221, Risk: 5, Facts: Interpreter, Ends: true},
 	{Name: "strings", Operands: Reads, Options: options1222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "stty", Options: options1223, Shared: [][]Option{options5}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1224, Risk: 39, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1225, Risk: 39, Ends: true, Assigns: true},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1224, Risk: 39, Facts: Interpreter, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1225, Risk: 39, Facts: Interpreter, Ends: true, Assigns: true},
 	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1226, Risk: 39},
 	{Name: "svn", Risk: 189, Wordless: true},
 	{Name: "swapon", Operands: Unread, Risk: 190},
@@ -7777,19 +7776,19 @@ var programs = [...]Program{
 	{Name: "tac", Operands: Reads, Options: options1235, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1236, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Risk: 195, Special: "tar"},
-	{Name: "task", Style: Exact, Options: options1237, Workdir: true},
-	{Name: "go-task", Style: Exact, Options: options1237, Workdir: true},
+	{Name: "task", Style: Exact, Options: options1237, Facts: TaskRunner, Workdir: true},
+	{Name: "go-task", Style: Exact, Options: options1237, Facts: TaskRunner, Workdir: true},
 	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1238, Risk: 27, Ends: true},
-	{Name: "tclsh", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "wish", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
-	{Name: "expectk", Style: POSIX, Operands: Script, Ends: true, Stdin: true},
+	{Name: "tclsh", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "wish", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tcpdump", Options: options1239, Risk: 196},
 	{Name: "tee", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "telnet", Style: POSIX, Options: options1240, Risk: 14},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 197, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 197, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1049, Subs: subs1054, Risk: 198, Inherit: true, Workdir: true},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 198, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "tftp", Operands: Unread, Risk: 14},
@@ -7802,22 +7801,22 @@ var programs = [...]Program{
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 27, Ends: true, Plain: true},
 	{Name: "tmutil", Operands: Unread, Risk: 199},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1242, Subs: subs1245, Special: "tmux"},
-	{Name: "tokei", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "cloc", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "scc", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "dust", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "duf", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "procs", Operands: Unread, Options: options1008, Risk: 3},
-	{Name: "hexyl", Operands: Unread, Options: options1008, Risk: 3},
+	{Name: "tokei", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "cloc", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "scc", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "dust", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "duf", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "procs", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "hexyl", Operands: Unread, Options: options1009, Risk: 3},
 	{Name: "top", Options: options116, Risk: 3},
 	{Name: "htop", Options: options116, Risk: 3},
 	{Name: "iotop", Options: options116, Risk: 3},
 	{Name: "touch", Operands: Writes, Options: options1246, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "tox", Options: options1247, Subs: subs1248, Workdir: true},
+	{Name: "tox", Options: options1247, Subs: subs1248, Facts: TaskRunner, Workdir: true},
 	{Name: "tr", Options: options1249, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "trace", Operands: Script, Options: options1250, Ends: true},
-	{Name: "traceroute", Options: options995, Risk: 3},
-	{Name: "tracepath", Options: options995, Risk: 3},
+	{Name: "traceroute", Options: options996, Risk: 3},
+	{Name: "tracepath", Options: options996, Risk: 3},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1251, Risk: 1, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1252, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options35, Risk: 200},
@@ -7860,7 +7859,7 @@ var programs = [...]Program{
 	{Name: "unittest", Options: options1262},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 66},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1263, Risk: 2, Special: "unset"},
-	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1264, Risk: 39, Ends: true, Stdin: true},
+	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1264, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "unxz", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "lzma", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "unlzma", Operands: Outputs, Options: options1265, Beside: true},
@@ -7873,15 +7872,12 @@ var programs = [...]Program{
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1285, Risk: 5, Ends: true},
 	{Name: "vagrant", Operands: Unread, Options: options1286, Subs: subs1289, Risk: 207, Workdir: true},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1290, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1160},
-	{Name: "keydb-cli", Options: options1160},
+	{Name: "valkey-cli", Options: options1161},
+	{Name: "keydb-cli", Options: options1161},
 	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 208, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options249, Shared: [][]Option{options5}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options35, Risk: 209},
 	{Name: "venv", Operands: Outputs, Options: options1296},
-	{Name: "vim", Operands: Outputs, Options: options178},
-	{Name: "vi", Operands: Outputs, Options: options178},
-	{Name: "nvim", Operands: Outputs, Options: options178},
 	{Name: "view", Operands: Outputs, Options: options178},
 	{Name: "vimdiff", Operands: Outputs, Options: options178},
 	{Name: "gvim", Operands: Outputs, Options: options178},
@@ -7910,6 +7906,9 @@ var programs = [...]Program{
 	{Name: "kate", Operands: Outputs, Options: options178},
 	{Name: "zed", Operands: Outputs, Options: options178},
 	{Name: "idea", Operands: Outputs, Options: options178},
+	{Name: "vim", Operands: Outputs, Options: options178, Facts: Interpreter},
+	{Name: "vi", Operands: Outputs, Options: options178, Facts: Interpreter},
+	{Name: "nvim", Operands: Outputs, Options: options178, Facts: Interpreter},
 	{Name: "virsh", Operands: Unread, Risk: 210},
 	{Name: "virtualenv", Operands: Outputs, Options: options1297},
 	{Name: "pyvenv", Operands: Outputs, Options: options1297},
@@ -7920,7 +7919,7 @@ var programs = [...]Program{
 	{Name: "pveperf", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 1},
 	{Name: "w", Options: options1302, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1303, Risk: 2, Special: "wait"},
-	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 27, Ends: true},
+	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1305, Risk: 36, Ends: true},
 	{Name: "wc", Operands: Reads, Options: options802, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wdiff", Operands: Reads, Options: options1306, Shared: [][]Option{options5}, Safe: true},
@@ -7937,7 +7936,7 @@ var programs = [...]Program{
 	{Name: "babel", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "browserify", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "ncc", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
-	{Name: "wget", Operands: URLs, Options: options1308, Risk: 212, Here: true},
+	{Name: "wget", Operands: URLs, Options: options1308, Risk: 212, Facts: Fetcher, Here: true},
 	{Name: "whatis", Options: options30, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
@@ -7951,7 +7950,14 @@ var programs = [...]Program{
 	{Name: "factor", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1310, Risk: 3},
 	{Name: "wipefs", Operands: Unread, Risk: 213},
-	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 27, Ends: true, Special: "xargs"},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 214, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1312, Workdir: true},
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1313, Risk: 36, Ends: true},
@@ -7959,8 +7965,8 @@ var programs = [...]Program{
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1315, Risk: 36, Ends: true},
 	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1316, Risk: 216, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1265, Risk: 32, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1005, Risk: 3, Workdir: true, Special: "gcc"},
-	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yamllint", Operands: Reads, Options: options1006, Risk: 3, Workdir: true, Special: "gcc"},
+	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yarnpkg", Style: Exact, Options: options1317, Subs: subs1323, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yay", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "paru", Operands: Unread, Options: options28, Subs: subs29},
@@ -23398,6 +23404,21 @@ var options835 = []Option{
 }
 
 var options836 = []Option{
+	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
+	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
+	{Names: names{"--require"}, Value: Required, Effect: EffPlugin},
+	{Names: names{"-j", "--jobs"}, Value: Required},
+	{Names: names{"-n", "--dry-run"}},
+	{Names: names{"-s", "--silent", "--sessions"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"-l", "--list"}},
+}
+
+var options837 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23408,7 +23429,7 @@ var options836 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options837 = []Option{
+var options838 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -23438,18 +23459,18 @@ var options837 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options838 = []Option{
+var options839 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs839 = []Program{
+var subs840 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options838, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -23460,11 +23481,11 @@ var subs839 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs840 = []Program{
+var subs841 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs841 = []Program{
+var subs842 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -23479,7 +23500,7 @@ var subs841 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs839},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs840},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -23488,11 +23509,11 @@ var subs841 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs840},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs841},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options842 = []Option{
+var options843 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -23513,7 +23534,7 @@ var options842 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options843 = []Option{
+var options844 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -23570,7 +23591,7 @@ var options843 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options844 = []Option{
+var options845 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -23603,7 +23624,7 @@ var options844 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options845 = []Option{
+var options846 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -23715,7 +23736,7 @@ var options845 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options846 = []Option{
+var options847 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -23741,7 +23762,7 @@ var options846 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs847 = []Program{
+var subs848 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -23793,7 +23814,7 @@ var subs847 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options848 = []Option{
+var options849 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -23802,7 +23823,7 @@ var options848 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options849 = []Option{
+var options850 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -23818,7 +23839,7 @@ var options849 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options850 = []Option{
+var options851 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -23892,7 +23913,7 @@ var options850 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options851 = []Option{
+var options852 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -23939,7 +23960,7 @@ var options851 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options852 = []Option{
+var options853 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -23950,7 +23971,7 @@ var options852 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options853 = []Option{
+var options854 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -24003,7 +24024,7 @@ var options853 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options854 = []Option{
+var options855 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -24034,7 +24055,7 @@ var options854 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options855 = []Option{
+var options856 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -24054,7 +24075,7 @@ var options855 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options856 = []Option{
+var options857 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -24065,7 +24086,7 @@ var options856 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options857 = []Option{
+var options858 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24092,7 +24113,7 @@ var options857 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options858 = []Option{
+var options859 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -24100,7 +24121,7 @@ var options858 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options859 = []Option{
+var options860 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -24108,7 +24129,7 @@ var options859 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options860 = []Option{
+var options861 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24121,20 +24142,20 @@ var options860 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options861 = []Option{
+var options862 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs862 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options859, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options860, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options861, Special: "kubectl"},
+var subs863 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options860, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options861, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options862, Special: "kubectl"},
 }
 
-var options863 = []Option{
+var options864 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24151,7 +24172,7 @@ var options863 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options864 = []Option{
+var options865 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -24162,12 +24183,12 @@ var options864 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs865 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options864, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options864, Special: "kubectl"},
+var subs866 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options865, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options865, Special: "kubectl"},
 }
 
-var options866 = []Option{
+var options867 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -24178,31 +24199,31 @@ var options866 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs867 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options866, Special: "kubectl"},
+var subs868 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options867, Special: "kubectl"},
 }
 
-var options868 = []Option{
+var options869 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options869 = []Option{
+var options870 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options870 = []Option{
+var options871 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options871 = []Option{
+var options872 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options872 = []Option{
+var options873 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -24219,7 +24240,7 @@ var options872 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options873 = []Option{
+var options874 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -24230,36 +24251,36 @@ var options873 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs874 = []Program{
+var subs875 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options868, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options869, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options869, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options870, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options871, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options872, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options870, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options871, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options872, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options873, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options873, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options874, Special: "kubectl"},
 }
 
-var options875 = []Option{
+var options876 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options876 = []Option{
+var options877 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options877 = []Option{
+var options878 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -24277,7 +24298,7 @@ var options877 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options878 = []Option{
+var options879 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24293,7 +24314,7 @@ var options878 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options879 = []Option{
+var options880 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24307,7 +24328,7 @@ var options879 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options880 = []Option{
+var options881 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24322,7 +24343,7 @@ var options880 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options881 = []Option{
+var options882 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24336,7 +24357,7 @@ var options881 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options882 = []Option{
+var options883 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24350,7 +24371,7 @@ var options882 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options883 = []Option{
+var options884 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -24365,7 +24386,7 @@ var options883 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options884 = []Option{
+var options885 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24378,7 +24399,7 @@ var options884 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options885 = []Option{
+var options886 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24389,7 +24410,7 @@ var options885 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options886 = []Option{
+var options887 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24403,7 +24424,7 @@ var options886 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options887 = []Option{
+var options888 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24418,7 +24439,7 @@ var options887 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options888 = []Option{
+var options889 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24431,7 +24452,7 @@ var options888 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options889 = []Option{
+var options890 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24445,7 +24466,7 @@ var options889 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options890 = []Option{
+var options891 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24460,7 +24481,7 @@ var options890 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options891 = []Option{
+var options892 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -24474,7 +24495,7 @@ var options891 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options892 = []Option{
+var options893 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -24486,27 +24507,27 @@ var options892 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs893 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options878, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options879, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options880, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options881, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options882, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options883, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options884, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options885, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options886, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options887, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options888, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options889, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options890, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options891, Inherit: true, Special: "kubectl"},
+var subs894 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options879, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options880, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options881, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options882, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options883, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options884, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options885, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options886, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options887, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options888, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options889, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options890, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options891, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options892, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options885, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options892, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options886, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options893, Special: "kubectl"},
 }
 
-var options894 = []Option{
+var options895 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24533,7 +24554,7 @@ var options894 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options895 = []Option{
+var options896 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24554,7 +24575,7 @@ var options895 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options896 = []Option{
+var options897 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24564,7 +24585,7 @@ var options896 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options897 = []Option{
+var options898 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24578,7 +24599,7 @@ var options897 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options898 = []Option{
+var options899 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -24592,7 +24613,7 @@ var options898 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options899 = []Option{
+var options900 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24608,7 +24629,7 @@ var options899 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options900 = []Option{
+var options901 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24621,7 +24642,7 @@ var options900 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options901 = []Option{
+var options902 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -24630,13 +24651,13 @@ var options901 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options902 = []Option{
+var options903 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options903 = []Option{
+var options904 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24662,7 +24683,7 @@ var options903 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options904 = []Option{
+var options905 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24688,7 +24709,7 @@ var options904 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options905 = []Option{
+var options906 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -24705,7 +24726,7 @@ var options905 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options906 = []Option{
+var options907 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24724,7 +24745,7 @@ var options906 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options907 = []Option{
+var options908 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24741,20 +24762,20 @@ var options907 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options908 = []Option{
+var options909 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs909 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options908, Special: "kubectl"},
+var subs910 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options909, Special: "kubectl"},
 }
 
-var options910 = []Option{
+var options911 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options911 = []Option{
+var options912 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -24770,7 +24791,7 @@ var options911 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options912 = []Option{
+var options913 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24791,7 +24812,7 @@ var options912 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options913 = []Option{
+var options914 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -24803,7 +24824,7 @@ var options913 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options914 = []Option{
+var options915 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24815,7 +24836,7 @@ var options914 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options915 = []Option{
+var options916 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -24825,7 +24846,7 @@ var options915 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options916 = []Option{
+var options917 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24838,16 +24859,16 @@ var options916 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs917 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options913, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options914, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options914, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options914, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options915, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options916, Special: "kubectl"},
+var subs918 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options914, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options915, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options915, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options915, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options916, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options917, Special: "kubectl"},
 }
 
-var options918 = []Option{
+var options919 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -24884,7 +24905,7 @@ var options918 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options919 = []Option{
+var options920 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -24901,7 +24922,7 @@ var options919 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options920 = []Option{
+var options921 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -24924,7 +24945,7 @@ var options920 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options921 = []Option{
+var options922 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24939,7 +24960,7 @@ var options921 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options922 = []Option{
+var options923 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -24957,7 +24978,7 @@ var options922 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options923 = []Option{
+var options924 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24971,7 +24992,7 @@ var options923 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options924 = []Option{
+var options925 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24985,7 +25006,7 @@ var options924 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options925 = []Option{
+var options926 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25002,16 +25023,16 @@ var options925 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs926 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options920, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options921, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options922, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options923, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options924, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options925, Special: "kubectl"},
+var subs927 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options921, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options922, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options923, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options924, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options925, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options926, Special: "kubectl"},
 }
 
-var options927 = []Option{
+var options928 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25024,7 +25045,7 @@ var options927 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options928 = []Option{
+var options929 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -25032,7 +25053,7 @@ var options928 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options929 = []Option{
+var options930 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -25043,17 +25064,17 @@ var options929 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs930 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options928, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options929, Special: "kubectl"},
+var subs931 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options929, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options930, Special: "kubectl"},
 }
 
-var options931 = []Option{
+var options932 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options932 = []Option{
+var options933 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -25069,53 +25090,53 @@ var options932 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs933 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options855, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options856, Special: "kubectl"},
+var subs934 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options856, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options857, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options857, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options858, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs862, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options863, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs865, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs867, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options858, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options859, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs863, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options864, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs866, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs868, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs874, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options875, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options876, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options877, Subs: subs893, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options894, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options895, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options896, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options897, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options898, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options899, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options900, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options901, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options902, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options903, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options904, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options905, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options855, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options906, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options906, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options907, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs909, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options910, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options911, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options912, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs917, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options918, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options919, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs926, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options927, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs930, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options875, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options931, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options932, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs875, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options876, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options877, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options878, Subs: subs894, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options895, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options896, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options897, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options898, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options899, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options900, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options901, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options902, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options903, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options904, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options905, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options906, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options856, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options908, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs910, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options911, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options912, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options913, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs918, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options919, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options920, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs927, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options928, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs931, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options876, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options932, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options933, Special: "kubectl"},
 }
 
-var options934 = []Option{
+var options935 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -25130,12 +25151,12 @@ var options934 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options935 = []Option{
+var options936 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options936 = []Option{
+var options937 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -25153,48 +25174,48 @@ var options936 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs937 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options935, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options936},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options936},
+var subs938 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options937},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options937},
 }
 
-var options938 = []Option{
+var options939 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -25207,7 +25228,7 @@ var options938 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options939 = []Option{
+var options940 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -25231,12 +25252,12 @@ var options939 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options940 = []Option{
+var options941 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options941 = []Option{
+var options942 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -25253,8 +25274,8 @@ var options941 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs942 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options941},
+var subs943 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options942},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -25265,7 +25286,7 @@ var subs942 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options943 = []Option{
+var options944 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -25306,7 +25327,7 @@ var options943 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options944 = []Option{
+var options945 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -25340,7 +25361,7 @@ var options944 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options945 = []Option{
+var options946 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -25357,7 +25378,7 @@ var options945 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options946 = []Option{
+var options947 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -25392,26 +25413,26 @@ var options946 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options947 = []Option{
+var options948 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs948 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+var subs949 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options947, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
 }
 
-var options949 = []Option{
+var options950 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -25499,7 +25520,7 @@ var options949 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options950 = []Option{
+var options951 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -25520,7 +25541,7 @@ var options950 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options951 = []Option{
+var options952 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -25538,7 +25559,7 @@ var options951 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options952 = []Option{
+var options953 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -25564,7 +25585,7 @@ var options952 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options953 = []Option{
+var options954 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -25573,7 +25594,7 @@ var options953 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options954 = []Option{
+var options955 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -25610,7 +25631,7 @@ var options954 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options955 = []Option{
+var options956 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -25629,7 +25650,7 @@ var options955 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options956 = []Option{
+var options957 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -25686,7 +25707,7 @@ var options956 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options957 = []Option{
+var options958 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -25716,7 +25737,7 @@ var options957 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options958 = []Option{
+var options959 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -25728,7 +25749,7 @@ var options958 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options959 = []Option{
+var options960 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25739,7 +25760,7 @@ var options959 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options960 = []Option{
+var options961 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -25750,7 +25771,7 @@ var options960 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options961 = []Option{
+var options962 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -25758,16 +25779,16 @@ var options961 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs962 = []Program{
+var subs963 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options961},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options961},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
 }
 
-var options963 = []Option{
+var options964 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -25782,47 +25803,47 @@ var options963 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs964 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options960},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs962},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options963},
+var subs965 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options961},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs963},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
 }
 
-var options965 = []Option{
+var options966 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -25864,7 +25885,7 @@ var options965 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options966 = []Option{
+var options967 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -25904,7 +25925,7 @@ var options966 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options967 = []Option{
+var options968 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -25948,7 +25969,7 @@ var options967 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options968 = []Option{
+var options969 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -25959,7 +25980,7 @@ var options968 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options969 = []Option{
+var options970 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -26090,7 +26111,7 @@ var options969 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options970 = []Option{
+var options971 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -26102,7 +26123,7 @@ var options970 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options971 = []Option{
+var options972 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -26113,14 +26134,14 @@ var options971 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options972 = []Option{
+var options973 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options973 = []Option{
+var options974 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -26135,17 +26156,17 @@ var options973 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options974 = []Option{
+var options975 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs975 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options974, Ends: true, Workdir: true},
+var subs976 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options975, Ends: true, Workdir: true},
 }
 
-var options976 = []Option{
+var options977 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -26167,10 +26188,10 @@ var options976 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs977 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options971, Workdir: true},
+var subs978 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options972, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options972, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options973, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -26180,13 +26201,13 @@ var subs977 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options973, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs975, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options976, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options974, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs976, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options977, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options978 = []Option{
+var options979 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -26205,11 +26226,11 @@ var options978 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options979 = []Option{
+var options980 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options980 = []Option{
+var options981 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -26226,7 +26247,7 @@ var options980 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options981 = []Option{
+var options982 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -26241,7 +26262,7 @@ var options981 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options982 = []Option{
+var options983 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -26251,73 +26272,73 @@ var options982 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs983 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options982, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options982, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options982, Workdir: true},
+var subs984 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options982, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
 }
 
-var subs984 = []Program{
+var subs985 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options979, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options980, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options981, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options982, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options981, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options982, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs983, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs983, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs984, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs984, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -26328,21 +26349,21 @@ var subs984 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options980, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Options: options979, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Options: options980, Workdir: true, Special: "behind"},
 }
 
-var options985 = []Option{
+var options986 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options986 = []Option{
+var options987 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -26353,7 +26374,7 @@ var options986 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options987 = []Option{
+var options988 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -26369,33 +26390,33 @@ var options987 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs988 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options985, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
+var subs989 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options986, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options986, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options987, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options987, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
 }
 
-var options989 = []Option{
+var options990 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -26403,13 +26424,13 @@ var options989 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options990 = []Option{
+var options991 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options991 = []Option{
+var options992 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -26420,7 +26441,7 @@ var options991 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options992 = []Option{
+var options993 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -26470,7 +26491,7 @@ var options992 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options993 = []Option{
+var options994 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -26486,7 +26507,7 @@ var options993 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options994 = []Option{
+var options995 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -26510,7 +26531,7 @@ var options994 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options995 = []Option{
+var options996 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -26539,18 +26560,18 @@ var options995 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options996 = []Option{
+var options997 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options997 = []Option{
+var options998 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options998 = []Option{
+var options999 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -26564,43 +26585,43 @@ var options998 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options999 = []Option{
+var options1000 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1000 = []Program{
+var subs1001 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options999},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options997},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1000},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options998},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options999},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1000},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options998},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
 }
 
-var options1001 = []Option{
+var options1002 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -26609,7 +26630,7 @@ var options1001 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1002 = []Option{
+var options1003 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -26640,7 +26661,7 @@ var options1002 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1003 = []Option{
+var options1004 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -26659,7 +26680,7 @@ var options1003 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1004 = []Option{
+var options1005 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -26709,7 +26730,7 @@ var options1004 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options1005 = []Option{
+var options1006 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -26824,7 +26845,7 @@ var options1005 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1006 = []Option{
+var options1007 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -26912,7 +26933,7 @@ var options1006 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var options1007 = []Option{
+var options1008 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -26969,7 +26990,7 @@ var options1007 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options1008 = []Option{
+var options1009 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -26978,7 +26999,7 @@ var options1008 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1009 = []Option{
+var options1010 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -27031,7 +27052,7 @@ var options1009 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1010 = []Option{
+var options1011 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -27065,14 +27086,14 @@ var options1010 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1011 = []Option{
+var options1012 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1012 = []Option{
+var options1013 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -27088,7 +27109,7 @@ var options1012 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1013 = []Option{
+var options1014 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -27104,34 +27125,34 @@ var options1013 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1014 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1013},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1013},
+var subs1015 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1014},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1014},
 }
 
-var options1015 = []Option{
+var options1016 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -27146,7 +27167,7 @@ var options1015 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1016 = []Option{
+var options1017 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -27160,7 +27181,7 @@ var options1016 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options1017 = []Option{
+var options1018 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -27304,7 +27325,7 @@ var options1017 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1018 = []Option{
+var options1019 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -27522,7 +27543,7 @@ var options1018 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options1019 = []Option{
+var options1020 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -27549,12 +27570,12 @@ var options1019 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1020 = []Option{
+var options1021 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1021 = []Option{
+var options1022 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -27571,7 +27592,7 @@ var options1021 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1022 = []Option{
+var options1023 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -27580,7 +27601,7 @@ var options1022 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1023 = []Option{
+var options1024 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -27589,26 +27610,26 @@ var options1023 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1024 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1022, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1023},
+var subs1025 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1023, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
 }
 
-var options1025 = []Option{
+var options1026 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1026 = []Program{
+var subs1027 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -27618,19 +27639,19 @@ var subs1026 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1025},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1025},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1025},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
 }
 
-var options1027 = []Option{
+var options1028 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -27638,22 +27659,22 @@ var options1027 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1028 = []Program{
+var subs1029 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1024, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1025, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1022, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1023, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1026, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1027, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1027},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1027},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -27661,13 +27682,13 @@ var subs1028 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1027},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var options1029 = []Option{
+var options1030 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -27683,12 +27704,12 @@ var options1029 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1030 = []Option{
+var options1031 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1031 = []Option{
+var options1032 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -27716,7 +27737,7 @@ var options1031 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options1032 = []Option{
+var options1033 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -27739,7 +27760,7 @@ var options1032 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1033 = []Option{
+var options1034 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -27747,7 +27768,7 @@ var options1033 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1034 = []Option{
+var options1035 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -27772,7 +27793,7 @@ var options1034 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1035 = []Option{
+var options1036 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -27790,7 +27811,7 @@ var options1035 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1036 = []Option{
+var options1037 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -27808,7 +27829,7 @@ var options1036 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var options1037 = []Option{
+var options1038 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -27829,12 +27850,12 @@ var options1037 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1038 = []Option{
+var options1039 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1039 = []Option{
+var options1040 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -27842,7 +27863,7 @@ var options1039 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1040 = []Option{
+var options1041 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -27858,39 +27879,39 @@ var options1040 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1041 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1039, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1039, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1040, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1038},
+var subs1042 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1040, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1040, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1041, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
 }
 
-var options1042 = []Option{
+var options1043 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -28064,7 +28085,7 @@ var options1042 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1043 = []Option{
+var options1044 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -28108,7 +28129,7 @@ var options1043 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1044 = []Option{
+var options1045 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -28129,7 +28150,7 @@ var options1044 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1045 = []Option{
+var options1046 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -28150,7 +28171,7 @@ var options1045 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1046 = []Option{
+var options1047 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -28201,7 +28222,7 @@ var options1046 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1047 = []Option{
+var options1048 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -28305,66 +28326,66 @@ var options1047 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1048 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1046, Shared: [][]Option{options1044}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1046, Shared: [][]Option{options1044}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1046, Shared: [][]Option{options1044}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1046, Shared: [][]Option{options1044}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1043, Shared: [][]Option{options1044}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1045, Shared: [][]Option{options1044}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1047, Shared: [][]Option{options1044}},
+var subs1049 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
 }
 
-var options1049 = []Option{
+var options1050 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -28375,7 +28396,7 @@ var options1049 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1050 = []Option{
+var options1051 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -28384,7 +28405,7 @@ var options1050 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1051 = []Option{
+var options1052 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -28404,7 +28425,7 @@ var options1051 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1052 = []Option{
+var options1053 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -28435,7 +28456,7 @@ var options1052 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1053 = []Option{
+var options1054 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -28453,45 +28474,45 @@ var options1053 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1054 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1050, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1051, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1052, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1053, Workdir: true},
+var subs1055 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1051, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1052, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
 }
 
-var options1055 = []Option{
+var options1056 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1056 = []Option{
+var options1057 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -28513,20 +28534,20 @@ var options1056 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1057 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "fmt", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
+var subs1058 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "fmt", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1056, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1058 = []Option{
+var options1059 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -28625,7 +28646,7 @@ var options1058 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1059 = []Option{
+var options1060 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -28789,13 +28810,13 @@ var options1059 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1060 = []Option{
+var options1061 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1061 = []Option{
+var options1062 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -28837,34 +28858,34 @@ var options1061 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1062 = []Option{
+var options1063 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1063 = []Option{
+var options1064 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1064 = []Option{
+var options1065 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1065 = []Option{
+var options1066 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1066 = []Option{
+var options1067 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1067 = []Option{
+var options1068 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -28914,49 +28935,49 @@ var options1067 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1068 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1063, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1063, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1064, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1066},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1065, Shared: [][]Option{options161}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1067, Shared: [][]Option{options161}},
+var subs1069 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1065, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1067},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
 }
 
-var options1069 = []Option{
+var options1070 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -28985,7 +29006,7 @@ var options1069 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1070 = []Option{
+var options1071 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -29005,7 +29026,7 @@ var options1070 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1071 = []Option{
+var options1072 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -29015,7 +29036,7 @@ var options1071 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1072 = []Option{
+var options1073 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -29023,7 +29044,7 @@ var options1072 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1073 = []Option{
+var options1074 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -29042,7 +29063,7 @@ var options1073 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1074 = []Option{
+var options1075 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -29081,7 +29102,7 @@ var options1074 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1075 = []Option{
+var options1076 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -29094,7 +29115,7 @@ var options1075 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1076 = []Option{
+var options1077 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -29107,7 +29128,7 @@ var options1076 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1077 = []Option{
+var options1078 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -29127,63 +29148,63 @@ var options1077 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1078 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
+var subs1079 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1071, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1072, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1072, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1073, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1073, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1075, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1074, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1076, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1076, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1073, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1077, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1074, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1072, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1073, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1076, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1077, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1074, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1077, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
 }
 
-var options1079 = []Option{
+var options1080 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -29192,7 +29213,7 @@ var options1079 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1080 = []Option{
+var options1081 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29226,7 +29247,7 @@ var options1080 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1081 = []Option{
+var options1082 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -29255,7 +29276,7 @@ var options1081 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1082 = []Option{
+var options1083 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29282,7 +29303,7 @@ var options1082 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1083 = []Option{
+var options1084 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29300,7 +29321,7 @@ var options1083 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1084 = []Program{
+var subs1085 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -29319,23 +29340,23 @@ var subs1084 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1079},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1080},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1080, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1081},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1081, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1082},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1082, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1083, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1083, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1084, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1085 = []Option{
+var options1086 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -29372,7 +29393,7 @@ var options1085 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options1086 = []Option{
+var options1087 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -29409,7 +29430,7 @@ var options1086 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1087 = []Option{
+var options1088 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -29445,7 +29466,7 @@ var options1087 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options1088 = []Option{
+var options1089 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -29497,7 +29518,7 @@ var options1088 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1089 = []Option{
+var options1090 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -29506,7 +29527,7 @@ var options1089 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1090 = []Option{
+var options1091 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -29548,7 +29569,7 @@ var options1090 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1091 = []Option{
+var options1092 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -29588,7 +29609,7 @@ var options1091 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1092 = []Option{
+var options1093 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -29617,14 +29638,14 @@ var options1092 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1093 = []Option{
+var options1094 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1094 = []Program{
+var subs1095 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -29633,7 +29654,7 @@ var subs1094 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1095 = []Option{
+var options1096 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -29685,7 +29706,7 @@ var options1095 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1096 = []Option{
+var options1097 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -29707,7 +29728,7 @@ var options1096 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1097 = []Option{
+var options1098 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -29716,35 +29737,35 @@ var options1097 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1098 = []Option{
+var options1099 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1099 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1096},
-	{Name: "check", Path: names{"list"}, Options: options1096},
-	{Name: "completion", Path: names{"list"}, Options: options1096},
-	{Name: "config", Path: names{"config"}, Options: options1093, Subs: subs1094, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1096},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1095, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1096},
-	{Name: "hash", Path: names{"list"}, Options: options1096},
-	{Name: "help", Path: names{"list"}, Options: options1096},
-	{Name: "index", Path: names{"list"}, Options: options1096},
-	{Name: "inspect", Path: names{"list"}, Options: options1096},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1095, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1096},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1097, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1096},
-	{Name: "show", Path: names{"list"}, Options: options1096},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1098},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1095, Named: true},
+var subs1100 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options1097},
+	{Name: "check", Path: names{"list"}, Options: options1097},
+	{Name: "completion", Path: names{"list"}, Options: options1097},
+	{Name: "config", Path: names{"config"}, Options: options1094, Subs: subs1095, Inherit: true},
+	{Name: "debug", Path: names{"list"}, Options: options1097},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1097},
+	{Name: "hash", Path: names{"list"}, Options: options1097},
+	{Name: "help", Path: names{"list"}, Options: options1097},
+	{Name: "index", Path: names{"list"}, Options: options1097},
+	{Name: "inspect", Path: names{"list"}, Options: options1097},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1097},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1098, Named: true},
+	{Name: "search", Path: names{"list"}, Options: options1097},
+	{Name: "show", Path: names{"list"}, Options: options1097},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1099},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
 }
 
-var options1100 = []Option{
+var options1101 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -29752,7 +29773,7 @@ var options1100 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1101 = []Option{
+var options1102 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -29763,13 +29784,13 @@ var options1101 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1102 = []Option{
+var options1103 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1103 = []Option{
+var options1104 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -29784,31 +29805,31 @@ var options1103 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1104 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1102},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1102},
-	{Name: "help", Path: names{"list"}, Options: options1102},
-	{Name: "inject", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1102},
-	{Name: "pin", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1103, Ends: true},
+var subs1105 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1103},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1103},
+	{Name: "help", Path: names{"list"}, Options: options1103},
+	{Name: "inject", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1103},
+	{Name: "pin", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1104, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1101, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1101, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1102, Named: true},
 }
 
-var options1105 = []Option{
+var options1106 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -29816,7 +29837,7 @@ var options1105 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1106 = []Option{
+var options1107 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -29828,7 +29849,7 @@ var options1106 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1107 = []Option{
+var options1108 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -29868,28 +29889,28 @@ var options1107 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1108 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1107, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1106, Workdir: true},
+var subs1109 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1108, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
 }
 
-var options1109 = []Option{
+var options1110 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -29985,51 +30006,51 @@ var options1109 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1110 = []Option{
+var options1111 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1111 = []Option{
+var options1112 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1112 = []Option{
+var options1113 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1113 = []Option{
+var options1114 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1114 = []Program{
+var subs1115 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1110, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1110, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1111, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1112, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1112, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1113, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1110, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -30046,7 +30067,7 @@ var subs1114 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1113, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1114, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -30066,7 +30087,7 @@ var subs1114 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1110, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
@@ -30086,19 +30107,19 @@ var subs1114 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var options1115 = []Option{
+var options1116 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options1116 = []Option{
+var options1117 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1117 = []Option{
+var options1118 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -30126,14 +30147,14 @@ var options1117 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1118 = []Option{
+var options1119 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1119 = []Option{
+var options1120 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -30147,7 +30168,7 @@ var options1119 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs1120 = []Program{
+var subs1121 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -30159,7 +30180,7 @@ var subs1120 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1119, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1120, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -30167,7 +30188,7 @@ var subs1120 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options1121 = []Option{
+var options1122 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -30221,7 +30242,7 @@ var options1121 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1122 = []Option{
+var options1123 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -30248,15 +30269,15 @@ var options1122 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1123 = []Option{
+var options1124 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1124 = []Option{
+var options1125 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1125 = []Option{
+var options1126 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -30282,7 +30303,7 @@ var options1125 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1126 = []Option{
+var options1127 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -30302,7 +30323,7 @@ var options1126 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1127 = []Option{
+var options1128 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -30337,12 +30358,12 @@ var options1127 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options1128 = []Option{
+var options1129 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1129 = []Option{
+var options1130 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -30406,7 +30427,7 @@ var options1129 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1130 = []Option{
+var options1131 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -30444,7 +30465,7 @@ var options1130 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options1131 = []Option{
+var options1132 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -30463,7 +30484,7 @@ var options1131 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1132 = []Option{
+var options1133 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -30508,7 +30529,7 @@ var options1132 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1133 = []Option{
+var options1134 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -30519,7 +30540,7 @@ var options1133 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1134 = []Option{
+var options1135 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -30528,30 +30549,30 @@ var options1134 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1135 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1133},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1133},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1133},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1133},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1134},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1134},
+var subs1136 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1134},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1134},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1134},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1134},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1135},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1135},
 }
 
-var options1136 = []Option{
+var options1137 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1137 = []Option{
+var options1138 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -30564,23 +30585,23 @@ var options1137 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1138 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1136, Shared: [][]Option{options161}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1137, Shared: [][]Option{options161}},
+var subs1139 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
 }
 
-var options1139 = []Option{
+var options1140 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1140 = []Option{
+var options1141 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -30598,7 +30619,7 @@ var options1140 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1141 = []Option{
+var options1142 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -30606,7 +30627,7 @@ var options1141 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1142 = []Option{
+var options1143 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -30619,7 +30640,7 @@ var options1142 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1143 = []Option{
+var options1144 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -30651,7 +30672,7 @@ var options1143 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1144 = []Option{
+var options1145 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -30838,20 +30859,20 @@ var options1144 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options1145 = []Option{
+var options1146 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1146 = []Program{
+var subs1147 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1145, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1146, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1147 = []Option{
+var options1148 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -30862,14 +30883,14 @@ var options1147 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1148 = []Option{
+var options1149 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1149 = []Option{
+var options1150 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -30932,56 +30953,56 @@ var options1149 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1150 = []Program{
+var subs1151 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1146},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1148, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1149, Shared: [][]Option{options161}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1147, Shared: [][]Option{options161}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1147},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
 }
 
-var options1151 = []Option{
+var options1152 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -30998,26 +31019,26 @@ var options1151 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1152 = []Option{
+var options1153 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1153 = []Option{
+var options1154 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1154 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options1152, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1152, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options1152, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1152, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1153, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1153, Workdir: true},
+var subs1155 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1154, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1154, Workdir: true},
 }
 
-var options1155 = []Option{
+var options1156 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -31052,7 +31073,7 @@ var options1155 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options1156 = []Option{
+var options1157 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -31071,7 +31092,7 @@ var options1156 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var options1157 = []Option{
+var options1158 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -31082,7 +31103,7 @@ var options1157 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1158 = []Option{
+var options1159 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -31097,7 +31118,7 @@ var options1158 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1159 = []Option{
+var options1160 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -31108,7 +31129,7 @@ var options1159 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1160 = []Option{
+var options1161 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -31170,7 +31191,7 @@ var options1160 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1161 = []Option{
+var options1162 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -31197,7 +31218,7 @@ var options1161 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1162 = []Option{
+var options1163 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -31215,7 +31236,7 @@ var options1162 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1163 = []Option{
+var options1164 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -31223,7 +31244,7 @@ var options1163 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1164 = []Option{
+var options1165 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -31237,14 +31258,14 @@ var options1164 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1165 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1162},
+var subs1166 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1163},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1163},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1164},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -31260,7 +31281,7 @@ var subs1165 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1164},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1165},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -31270,7 +31291,7 @@ var subs1165 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1166 = []Option{
+var options1167 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -31418,7 +31439,7 @@ var options1166 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1167 = []Option{
+var options1168 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -31438,7 +31459,7 @@ var options1167 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1168 = []Option{
+var options1169 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -31476,7 +31497,7 @@ var options1168 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1169 = []Option{
+var options1170 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -31489,13 +31510,13 @@ var options1169 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1170 = []Option{
+var options1171 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1171 = []Option{
+var options1172 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -31534,7 +31555,7 @@ var options1171 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1172 = []Option{
+var options1173 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -31583,7 +31604,7 @@ var options1172 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1173 = []Option{
+var options1174 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -31607,7 +31628,7 @@ var options1173 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1174 = []Option{
+var options1175 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -31639,7 +31660,7 @@ var options1174 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1175 = []Option{
+var options1176 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -31647,28 +31668,28 @@ var options1175 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1176 = []Option{
+var options1177 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1177 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1174, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1175, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1176, Workdir: true},
+var subs1178 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1175, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1176, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
 }
 
-var options1178 = []Option{
+var options1179 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -31689,7 +31710,7 @@ var options1178 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1179 = []Option{
+var options1180 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -31697,7 +31718,7 @@ var options1179 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1180 = []Option{
+var options1181 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -31713,7 +31734,7 @@ var options1180 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1181 = []Option{
+var options1182 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -31750,7 +31771,7 @@ var options1181 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1182 = []Option{
+var options1183 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -31771,7 +31792,7 @@ var options1182 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1183 = []Option{
+var options1184 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -31779,17 +31800,17 @@ var options1183 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1184 = []Option{
+var options1185 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1185 = []Option{
+var options1186 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1186 = []Option{
+var options1187 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -31799,40 +31820,25 @@ var options1186 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1187 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1184, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1185},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1186},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1185},
-}
-
-var options1188 = []Option{
-	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
-	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
-	{Names: names{"--require"}, Value: Required, Effect: EffPlugin},
-	{Names: names{"-j", "--jobs"}, Value: Required},
-	{Names: names{"-n", "--dry-run"}},
-	{Names: names{"-s", "--silent", "--sessions"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-v", "--verbose"}},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"--version"}},
-	{Names: names{"-l", "--list"}},
+var subs1188 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1185, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1186},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1187},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1186},
 }
 
 var options1189 = []Option{
@@ -32020,32 +32026,32 @@ var options1196 = []Option{
 }
 
 var subs1197 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options950}, Ends: true},
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
 }
 
 var options1198 = []Option{

@@ -145,8 +145,8 @@ var grants = map[string]bool{
 func TestWrappersSayWhatTheyGrant(t *testing.T) {
 	for p := range Builtin {
 		rows := p.Risk.Rows()
-		if p.Wraps() && len(rows) > 0 && !grants[rows[len(rows)-1].Reason] {
-			t.Errorf("%s: %q does not say what the command is granted", p.Name, rows[len(rows)-1].Reason)
+		if p.Wraps() && len(rows) > 0 && !grants[rows[len(rows)-1].Cause] {
+			t.Errorf("%s: %q does not say what the command is granted", p.Name, rows[len(rows)-1].Cause)
 		}
 	}
 	for _, name := range []string{

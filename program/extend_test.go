@@ -35,6 +35,7 @@ func TestCatalogRefuses(t *testing.T) {
 		{tables{"mine": tables{"sub": tables{"x": tables{"special": "git"}}}}, "mine.sub.x:special: [mine.sub.x]: a policy's own entries have no special"},
 		{tables{"mine": tables{"risk": "safe"}}, "mine:risk: [mine]: a policy's own entries have no risk"},
 		{tables{"git": tables{"risk": "safe"}}, "git:risk: [git]: a policy's own entries have no risk"},
+		{tables{"mine": tables{"is": []any{"fetcher"}}}, "mine:is: [mine]: a policy's own entries have no is"},
 		{tables{"mine": tables{"like": "git"}}, "mine:like: [mine]:"},
 		{tables{"mine": tables{"use": []any{}}}, "mine:use: [mine]: a policy's own entries have no use"},
 		{tables{"group": tables{"x": tables{"options": []any{"-a"}}}}, "group:: group is no program"},
@@ -73,7 +74,7 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	p := reflect.ValueOf(*c.Lookup("mine"))
 	for i := range p.NumField() {
 		switch name := p.Type().Field(i).Name; name {
-		case "Shared", "Path", "Special", "Wordless", "Risk": // see catalogfile.Builtin
+		case "Shared", "Path", "Special", "Wordless", "Risk", "Facts": // see catalogfile.Builtin
 		default:
 			if p.Field(i).IsZero() {
 				t.Errorf("%s is not set", name)

@@ -61,6 +61,8 @@ type Program struct {
 	// Risk is what is known of how dangerous the uses of the program are; 0 if
 	// that is not known.
 	Risk Risk
+	// Facts are what is so whatever the words say.
+	Facts Facts
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
 	// Home is the file below the home directory that a subcommand is there to

@@ -158,7 +158,7 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 		if a.Kind == shell.Write && place.outside(&a.Path) {
 			out[from+i].outside()
 		}
-		fetches = fetches || a.Kind == shell.Fetch || fetcher(programName(a))
+		fetches = fetches || a.Kind == shell.Fetch || program.Is(programName(a), program.Fetcher)
 		if up := a.Parent; a.Kind == shell.Command && up >= 0 && up < i && out[from+up].looks() {
 			out[from+up].raise(Moderate, string(wrapper), "")
 		}
@@ -180,16 +180,6 @@ func AppendEach(out []Finding, f *shell.Facts, p Profile, place Place) []Finding
 // looks reports whether a program is safe because it only looks at something.
 func (f *Finding) looks() bool {
 	return f.Class == Safe && (f.cause == readOnly || f.cause == environment)
-}
-
-// fetcher reports whether the output of a program comes from a host, whether or
-// not the address is known.
-func fetcher(name string) bool {
-	switch name {
-	case "aria2c", "curl", "fetch", "http", "https", "wget":
-		return true
-	}
-	return false
 }
 
 // fetchedClass: seed 4 forbids what seed 1 says nothing of.
@@ -327,7 +317,7 @@ func (f *Finding) substitution(a *shell.Action) {
 // tabled is the finding of a command that the tables know.
 func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 	u := in.read(a, name)
-	if u.asksForHelp(p) && !obeysProject(name) {
+	if u.asksForHelp(p) && !program.Is(name, program.ObeysProject) {
 		return Finding{Class: Safe, Reason: "read-only: prints a text about itself"}
 	}
 	r := p.find(&u)
@@ -339,18 +329,6 @@ func tabled(a *shell.Action, name string, p *plan, in *room) Finding {
 		u.prove(&f, r, a)
 	}
 	return f
-}
-
-// obeysProject reports whether a program runs code that the project names before
-// it looks at its words, so that not even --version is harmless: yarnPath in
-// .yarnrc.yml, .pnpmfile.cjs, the Gemfile, plugins of composer and in
-// .poetry/plugins, .mvn/jvm.config.
-func obeysProject(name string) bool {
-	switch name {
-	case "bundle", "composer", "mvn", "pnpm", "poetry", "yarn":
-		return true
-	}
-	return false
 }
 
 // prove lifts a safe command of which something is not known.

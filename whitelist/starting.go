@@ -276,10 +276,6 @@ func sorted(a *shell.Action, words []string) ([]argWord, *program.Program) {
 	return kinds, scan.Prog
 }
 
-// tasks are programs whose operands name what they do: all of them are the
-// phrase.
-var tasks = []string{"make", "gmake", "just", "task", "rake", "invoke", "gulp", "grunt", "gradle", "gradlew", "mvn", "mvnw", "ninja", "bazel", "bazelisk", "mage", "doit", "nox", "ant", "sbt"}
-
 // scriptRunners are programs that run a script or plugin by its name: npm run X.
 var scriptRunners = map[string][]string{
 	"npm": {"run", "run-script"}, "pnpm": {"run", "run-script"}, "yarn": {"run", "workspace"}, "bun": {"run"}, "deno": {"task"},
@@ -291,7 +287,7 @@ var scriptRunners = map[string][]string{
 func phraseOf(name string, prog *program.Program, words []string, kinds []argWord, inner []span) (at []int, end int) {
 	own := outside(len(words), inner, 0)
 	base := path.Base(name)
-	all, names, ended := slices.Contains(tasks, base), false, false
+	all, names, ended := program.Is(base, program.TaskRunner), false, false
 	for i := 1; i < len(words) && !ended; i++ {
 		k := kinds[i]
 		switch {

@@ -21,7 +21,8 @@
 // [NAME.sub.SUB] is a subcommand, which has the style, workdir and special of
 // its program unless it says otherwise. A program that reads its words as
 // another one does, and is another one, says so with like = "sort"; one of whose
-// words nothing is known is wordless.
+// words nothing is known is wordless. is = ["task-runner"] lists what is so
+// whatever the words say, as the constants of program.Facts.
 //
 // # Risk
 //
@@ -76,7 +77,8 @@ type Entry struct {
 	Options []Option
 	Shared  []*Entry // the groups that it uses
 	Subs    []*Entry
-	Risk    []Row // nil if it is not known
+	Risk    []Row    // nil if it is not known
+	Is      []string // words of Facts
 
 	keys   map[string]any
 	said   []string // the keys that the file gives, beside options and sub
@@ -177,6 +179,8 @@ func (e *Entry) key(key string, value any) error {
 		return e.readOptions(value)
 	case "risk":
 		return e.readRisk(value)
+	case "is":
+		return e.readFacts(value)
 	case "names":
 		more, err := e.words(key, value)
 		e.Names = append(e.Names, more...)
@@ -228,6 +232,21 @@ func (e *Entry) words(key string, value any) ([]string, error) {
 		out = append(out, text)
 	}
 	return out, nil
+}
+
+// readFacts reads the key is.
+func (e *Entry) readFacts(value any) error {
+	list, err := e.words("is", value)
+	if err != nil {
+		return err
+	}
+	for i, word := range list {
+		if Facts[word] == "" || slices.Contains(list[:i], word) || len(e.Path) > 0 {
+			return e.where.errorf("is", "is holds each of these once, of a program: %s", strings.Join(sorted(Facts), ", "))
+		}
+	}
+	e.Is = list
+	return nil
 }
 
 func (e *Entry) readOptions(value any) error {

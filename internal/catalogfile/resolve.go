@@ -22,6 +22,10 @@ var (
 		"runs-texts": "RunsTexts", "shell-args": "ShellArgs", "script": "Script", "code": "Code",
 		"assigns": "Assigns", "unread": "Unread", "transfer": "Transfer", "places": "Places", "loads": "Loads",
 	}
+	Facts = map[string]string{
+		"task-runner": "TaskRunner", "interpreter": "Interpreter", "fetcher": "Fetcher", "obeys-project": "ObeysProject",
+		"by-subcommand": "BySubcommand",
+	}
 	Values  = map[string]string{"": "NoValue", "=": "Required", "?": "Optional", "==": "Pair"}
 	Effects = map[string]string{
 		"": "EffNone", "run": "EffRun", "program": "EffProgram", "code": "EffCode", "write": "EffWrite", "output": "EffOutput", "read-only": "EffReadOnly",
@@ -42,7 +46,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only the built-in entries have, not those of a
 // policy.
-var builtin = []string{"special", "use", "like", "wordless", "risk"}
+var builtin = []string{"special", "use", "like", "wordless", "risk", "is"}
 
 // Builtin reports whether only the built-in entries have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -138,7 +142,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("like", "there is no section %q that says how words are read", name)
 	}
 	for _, key := range e.said {
-		if key != "like" && key != "names" && key != "risk" {
+		if key != "like" && key != "names" && key != "risk" && key != "is" {
 			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
 		}
 	}

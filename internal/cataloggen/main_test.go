@@ -46,6 +46,7 @@ risk = "unknown"
 [hg]
 wordless = true
 risk = "tool"
+is = ["fetcher", "interpreter"]
 
 [npm]
 risk = "tool"
@@ -57,7 +58,7 @@ options = ["-c --call= : run ends"]
 `)
 	for _, want := range []string{
 		`case "gsort":`,
-		`{Name: "hg", Risk: 1, Wordless: true},`,
+		`{Name: "hg", Risk: 1, Facts: Fetcher | Interpreter, Wordless: true},`,
 		`{Subs: "get describe", With: "+0 -a|--all", Class: Safe, Cause: "read-only", Free: "-q -v"},`,
 		`{Subs: "delete", Class: High, Cause: "destructive operation"},`,
 		`{With: "!destroys", Class: High, Cause: "drops data"},`,
@@ -124,6 +125,9 @@ func TestErrors(t *testing.T) {
 		{"[sort]\nrisk = [\"+x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "+x : high": "+x" asks for no option, count or form`},
 		{"[sort]\nrisk = [\"(-o) -x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "(-o) -x : high": the options in parentheses stand last`},
 		{"[git.sub.log]\nrisk = \"safe\"\n", "a.toml:2: [git.sub.log]: the risk of a subcommand is a row of its program's"},
+		{"[sort]\nis = [\"nice\"]\n", "a.toml:2: [sort]: is holds each of these once, of a program: by-subcommand, fetcher,"},
+		{"[sort]\nis = [\"fetcher\", \"fetcher\"]\n", "a.toml:2: [sort]: is holds each of these once"},
+		{"[git.sub.log]\nis = [\"fetcher\"]\n", "a.toml:2: [git.sub.log]: is holds each of these once"},
 		{"[sort]\nlike = \"uniq\"\n", `a.toml:2: [sort]: there is no section "uniq" that says how words are read`},
 		{"[uniq]\n[sort]\nlike = \"uniq\"\nsafe = true\n", "a.toml:4: [sort]: the words are read like those of uniq: safe cannot be said as well"},
 		{"[uniq]\n[sort]\nlike = \"uniq\"\noptions = [\"-a\"]\n", "a.toml:2: [sort]: the words are read like those of uniq: options and subcommands stand there"},

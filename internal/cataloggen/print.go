@@ -94,6 +94,13 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	if n := p.risk(e.Risk); n > 0 {
 		add("Risk: %d", n)
 	}
+	if len(e.Is) > 0 {
+		var facts []string
+		for _, word := range e.Is {
+			facts = append(facts, catalogfile.Facts[word])
+		}
+		add("Facts: %s", strings.Join(facts, " | "))
+	}
 	for _, f := range []string{"Inherit", "Ends", "Safe", "Plain", "Workdir", "Here", "Beside", "Named", "Assigns", "Stdin", "Apart", "Plugins", "Wordless"} {
 		if e.Flag(strings.ToLower(f)) {
 			add("%s: true", f)
