@@ -145,7 +145,7 @@ var grants = map[string]bool{
 func TestWrappersSayWhatTheyGrant(t *testing.T) {
 	for p := range Builtin {
 		rows := p.Risk.Rows()
-		if p.Wraps() && len(rows) > 0 && !grants[rows[len(rows)-1].Cause] {
+		if p.Wraps() && len(rows) > 0 && !grants[string(rows[len(rows)-1].Cause)] {
 			t.Errorf("%s: %q does not say what the command is granted", p.Name, rows[len(rows)-1].Cause)
 		}
 	}
