@@ -63,3171 +63,3171 @@ func find(name string) *Program {
 		return &programs[26]
 	case "ansible-playbook":
 		return &programs[27]
-	case "apk":
-		return &programs[28]
-	case "apropos":
-		return &programs[29]
-	case "apt":
-		return &programs[30]
-	case "apt-get":
-		return &programs[31]
-	case "aptitude":
-		return &programs[32]
-	case "apt-cache":
-		return &programs[33]
-	case "apt-file":
-		return &programs[34]
-	case "nala":
-		return &programs[35]
-	case "apt-key":
-		return &programs[36]
-	case "apt-mark":
-		return &programs[37]
-	case "ar":
-		return &programs[38]
-	case "arch":
-		return &programs[39]
-	case "argocd":
-		return &programs[40]
-	case "aria2c":
-		return &programs[41]
-	case "arp":
-		return &programs[42]
-	case "asdf":
-		return &programs[43]
-	case "ash":
-		return &programs[44]
-	case "mksh":
-		return &programs[45]
-	case "ksh93":
-		return &programs[46]
-	case "rbash":
-		return &programs[47]
-	case "rzsh":
-		return &programs[48]
-	case "yash":
-		return &programs[49]
-	case "posh":
-		return &programs[50]
-	case "ast-grep":
-		return &programs[51]
-	case "at":
-		return &programs[52]
-	case "batch":
-		return &programs[53]
-	case "autoload":
-		return &programs[54]
-	case "autopep8":
-		return &programs[55]
-	case "yapf":
-		return &programs[56]
-	case "autoflake":
-		return &programs[57]
-	case "pyupgrade":
-		return &programs[58]
-	case "add-trailing-comma":
-		return &programs[59]
-	case "docformatter":
-		return &programs[60]
-	case "ssort":
-		return &programs[61]
-	case "usort":
-		return &programs[62]
-	case "blacken-docs":
-		return &programs[63]
-	case "djlint":
-		return &programs[64]
-	case "djhtml":
-		return &programs[65]
-	case "autossh":
-		return &programs[66]
-	case "ava":
-		return &programs[67]
-	case "tap":
-		return &programs[68]
-	case "jasmine":
-		return &programs[69]
-	case "karma":
-		return &programs[70]
-	case "uvu":
-		return &programs[71]
-	case "zora":
-		return &programs[72]
-	case "qunit":
-		return &programs[73]
-	case "wtr":
-		return &programs[74]
-	case "nyc":
-		return &programs[75]
-	case "c8":
-		return &programs[76]
-	case "istanbul":
-		return &programs[77]
-	case "codecov":
-		return &programs[78]
-	case "coveralls":
-		return &programs[79]
-	case "testcafe":
-		return &programs[80]
-	case "nightwatch":
-		return &programs[81]
-	case "webdriverio":
-		return &programs[82]
-	case "wdio":
-		return &programs[83]
-	case "cucumber-js":
-		return &programs[84]
-	case "storybook":
-		return &programs[85]
-	case "start-storybook":
-		return &programs[86]
-	case "chromatic":
-		return &programs[87]
-	case "percy":
-		return &programs[88]
-	case "lhci":
-		return &programs[89]
-	case "lighthouse":
-		return &programs[90]
-	case "pa11y":
-		return &programs[91]
-	case "web-test-runner":
-		return &programs[92]
-	case "detox":
-		return &programs[93]
-	case "appium":
-		return &programs[94]
-	case "newman":
-		return &programs[95]
-	case "k6":
-		return &programs[96]
-	case "artillery":
-		return &programs[97]
-	case "checkly":
-		return &programs[98]
-	case "awk":
-		return &programs[99]
-	case "gawk":
-		return &programs[100]
-	case "mawk":
-		return &programs[101]
-	case "aws":
-		return &programs[102]
-	case "az":
-		return &programs[103]
-	case "b2sum":
-		return &programs[104]
-	case "md5sum":
-		return &programs[105]
-	case "sha1sum":
-		return &programs[106]
-	case "sha224sum":
-		return &programs[107]
-	case "sha256sum":
-		return &programs[108]
-	case "sha384sum":
-		return &programs[109]
-	case "sha512sum":
-		return &programs[110]
-	case "badblocks":
-		return &programs[111]
-	case "base64":
-		return &programs[112]
-	case "base32":
-		return &programs[113]
-	case "basename":
-		return &programs[114]
-	case "basenc":
-		return &programs[115]
-	case "bash":
-		return &programs[116]
-	case "sh":
-		return &programs[117]
-	case "dash":
-		return &programs[118]
-	case "zsh":
-		return &programs[119]
-	case "ksh":
-		return &programs[120]
-	case "bat":
-		return &programs[121]
-	case "batcat":
-		return &programs[122]
-	case "bats":
-		return &programs[123]
-	case "bazel":
-		return &programs[124]
-	case "bazelisk":
-		return &programs[125]
-	case "bc":
-		return &programs[126]
-	case "dc":
-		return &programs[127]
-	case "bg":
-		return &programs[128]
-	case "fg":
-		return &programs[129]
-	case "bind":
-		return &programs[130]
-	case "biome":
-		return &programs[131]
-	case "rome":
-		return &programs[132]
-	case "oxlint":
-		return &programs[133]
-	case "oxfmt":
-		return &programs[134]
-	case "dprint":
-		return &programs[135]
-	case "stylelint":
-		return &programs[136]
-	case "standardjs":
-		return &programs[137]
-	case "tslint":
-		return &programs[138]
-	case "jshint":
-		return &programs[139]
-	case "jscs":
-		return &programs[140]
-	case "csslint":
-		return &programs[141]
-	case "htmlhint":
-		return &programs[142]
-	case "markdownlint":
-		return &programs[143]
-	case "markdownlint-cli2":
-		return &programs[144]
-	case "remark":
-		return &programs[145]
-	case "alex":
-		return &programs[146]
-	case "textlint":
-		return &programs[147]
-	case "cspell":
-		return &programs[148]
-	case "knip":
-		return &programs[149]
-	case "depcheck":
-		return &programs[150]
-	case "madge":
-		return &programs[151]
-	case "dependency-cruiser":
-		return &programs[152]
-	case "depcruise":
-		return &programs[153]
-	case "npm-check":
-		return &programs[154]
-	case "npm-check-updates":
-		return &programs[155]
-	case "ncu":
-		return &programs[156]
-	case "size-limit":
-		return &programs[157]
-	case "bundlesize":
-		return &programs[158]
-	case "publint":
-		return &programs[159]
-	case "attw":
-		return &programs[160]
-	case "syncpack":
-		return &programs[161]
-	case "sort-package-json":
-		return &programs[162]
-	case "commitlint":
-		return &programs[163]
-	case "ls-lint":
-		return &programs[164]
-	case "secretlint":
-		return &programs[165]
-	case "sherif":
-		return &programs[166]
-	case "typedoc":
-		return &programs[167]
-	case "api-extractor":
-		return &programs[168]
-	case "license-checker":
-		return &programs[169]
-	case "tsd":
-		return &programs[170]
-	case "type-coverage":
-		return &programs[171]
-	case "ts-prune":
-		return &programs[172]
-	case "unimported":
-		return &programs[173]
-	case "sql-formatter":
-		return &programs[174]
-	case "svgo":
-		return &programs[175]
-	case "lint-staged":
-		return &programs[176]
-	case "taplo":
-		return &programs[177]
-	case "buf-lint":
-		return &programs[178]
-	case "black":
-		return &programs[179]
-	case "blkid":
-		return &programs[180]
-	case "bootctl":
-		return &programs[181]
-	case "borg":
-		return &programs[182]
-	case "borgbackup":
-		return &programs[183]
-	case "bq":
-		return &programs[184]
-	case "break":
-		return &programs[185]
-	case "continue":
-		return &programs[186]
-	case "shift":
-		return &programs[187]
-	case "brew":
-		return &programs[188]
-	case "btop":
-		return &programs[189]
-	case "atop":
-		return &programs[190]
-	case "glances":
-		return &programs[191]
-	case "nvtop":
-		return &programs[192]
-	case "iftop":
-		return &programs[193]
-	case "nethogs":
-		return &programs[194]
-	case "btrfs":
-		return &programs[195]
-	case "lvcreate":
-		return &programs[196]
-	case "vgcreate":
-		return &programs[197]
-	case "pvcreate":
-		return &programs[198]
-	case "fsck":
-		return &programs[199]
-	case "e2fsck":
-		return &programs[200]
-	case "resize2fs":
-		return &programs[201]
-	case "hdparm":
-		return &programs[202]
-	case "fsck.ext4":
-		return &programs[203]
-	case "buf":
-		return &programs[204]
-	case "buildah":
-		return &programs[205]
-	case "builtin":
-		return &programs[206]
-	case "bun":
-		return &programs[207]
-	case "bundle":
-		return &programs[208]
-	case "bundler":
-		return &programs[209]
-	case "bunx":
-		return &programs[210]
-	case "busctl":
-		return &programs[211]
-	case "busybox":
-		return &programs[212]
-	case "toybox":
-		return &programs[213]
-	case "bwrap":
-		return &programs[214]
-	case "bye":
-		return &programs[215]
-	case "bzip2":
-		return &programs[216]
-	case "bunzip2":
-		return &programs[217]
-	case "bzmore":
-		return &programs[218]
-	case "c++filt":
-		return &programs[219]
-	case "addr2line":
-		return &programs[220]
-	case "elfedit":
-		return &programs[221]
-	case "llvm-nm":
-		return &programs[222]
-	case "llvm-objdump":
-		return &programs[223]
-	case "llvm-readelf":
-		return &programs[224]
-	case "dwarfdump":
-		return &programs[225]
-	case "cProfile":
-		return &programs[226]
-	case "profile":
-		return &programs[227]
-	case "pdb":
-		return &programs[228]
-	case "runpy":
-		return &programs[229]
-	case "doctest":
-		return &programs[230]
-	case "viztracer":
-		return &programs[231]
-	case "kernprof":
-		return &programs[232]
-	case "memray":
-		return &programs[233]
-	case "scalene":
-		return &programs[234]
-	case "pyinstrument":
-		return &programs[235]
-	case "py-spy":
-		return &programs[236]
-	case "debugpy":
-		return &programs[237]
-	case "ipdb":
-		return &programs[238]
-	case "caffeinate":
-		return &programs[239]
-	case "caller":
-		return &programs[240]
-	case "capsh":
-		return &programs[241]
-	case "cargo":
-		return &programs[242]
-	case "cat":
-		return &programs[243]
-	case "catchsegv":
-		return &programs[244]
-	case "fakeroot":
-		return &programs[245]
-	case "eatmydata":
-		return &programs[246]
-	case "dbus-run-session":
-		return &programs[247]
-	case "torsocks":
-		return &programs[248]
-	case "torify":
-		return &programs[249]
-	case "unbuffer":
-		return &programs[250]
-	case "noglob":
-		return &programs[251]
-	case "nocorrect":
-		return &programs[252]
-	case "chronic":
-		return &programs[253]
-	case "ifne":
-		return &programs[254]
-	case "tini":
-		return &programs[255]
-	case "dumb-init":
-		return &programs[256]
-	case "with-contenv":
-		return &programs[257]
-	case "cd":
-		return &programs[258]
-	case "cdk":
-		return &programs[259]
-	case "cdktf":
-		return &programs[260]
-	case "ceph":
-		return &programs[261]
-	case "cgexec":
-		return &programs[262]
-	case "chattr":
-		return &programs[263]
-	case "setfacl":
-		return &programs[264]
-	case "chcon":
-		return &programs[265]
-	case "chdir":
-		return &programs[266]
-	case "chgrp":
-		return &programs[267]
-	case "chmod":
-		return &programs[268]
-	case "chown":
-		return &programs[269]
-	case "chpst":
-		return &programs[270]
-	case "chronyc":
-		return &programs[271]
-	case "chroot":
-		return &programs[272]
-	case "chrt":
-		return &programs[273]
-	case "cksum":
-		return &programs[274]
-	case "sum":
-		return &programs[275]
-	case "clear":
-		return &programs[276]
-	case "cmake":
-		return &programs[277]
-	case "cmp":
-		return &programs[278]
-	case "cnpm":
-		return &programs[279]
-	case "tnpm":
-		return &programs[280]
-	case "code":
-		return &programs[281]
-	case "codesign":
-		return &programs[282]
-	case "colordiff":
-		return &programs[283]
-	case "gdiff":
-		return &programs[284]
-	case "colrm":
-		return &programs[285]
-	case "column":
-		return &programs[286]
-	case "comm":
-		return &programs[287]
-	case "command":
-		return &programs[288]
-	case "command-not-found":
-		return &programs[289]
-	case "compgen":
-		return &programs[290]
-	case "complete":
-		return &programs[291]
-	case "compopt":
-		return &programs[292]
-	case "composer":
-		return &programs[293]
-	case "composer.phar":
-		return &programs[294]
-	case "concurrently":
-		return &programs[295]
-	case "conda":
-		return &programs[296]
-	case "mamba":
-		return &programs[297]
-	case "consul":
-		return &programs[298]
-	case "convert":
-		return &programs[299]
-	case "magick":
-		return &programs[300]
-	case "mogrify":
-		return &programs[301]
-	case "composite":
-		return &programs[302]
-	case "montage":
-		return &programs[303]
-	case "compare":
-		return &programs[304]
-	case "gm":
-		return &programs[305]
-	case "vips":
-		return &programs[306]
-	case "cwebp":
-		return &programs[307]
-	case "dwebp":
-		return &programs[308]
-	case "pngquant":
-		return &programs[309]
-	case "optipng":
-		return &programs[310]
-	case "jpegoptim":
-		return &programs[311]
-	case "rsvg-convert":
-		return &programs[312]
-	case "inkscape":
-		return &programs[313]
-	case "gs":
-		return &programs[314]
-	case "pdftk":
-		return &programs[315]
-	case "qpdf":
-		return &programs[316]
-	case "pdfunite":
-		return &programs[317]
-	case "wkhtmltopdf":
-		return &programs[318]
-	case "exiftool":
-		return &programs[319]
-	case "sox":
-		return &programs[320]
-	case "lame":
-		return &programs[321]
-	case "flac":
-		return &programs[322]
-	case "opusenc":
-		return &programs[323]
-	case "potrace":
-		return &programs[324]
-	case "dot":
-		return &programs[325]
-	case "neato":
-		return &programs[326]
-	case "plantuml":
-		return &programs[327]
-	case "mmdc":
-		return &programs[328]
-	case "d2":
-		return &programs[329]
-	case "pdflatex":
-		return &programs[330]
-	case "xelatex":
-		return &programs[331]
-	case "lualatex":
-		return &programs[332]
-	case "latex":
-		return &programs[333]
-	case "tex":
-		return &programs[334]
-	case "bibtex":
-		return &programs[335]
-	case "biber":
-		return &programs[336]
-	case "makeindex":
-		return &programs[337]
-	case "tectonic":
-		return &programs[338]
-	case "typst":
-		return &programs[339]
-	case "asciidoctor":
-		return &programs[340]
-	case "asciidoc":
-		return &programs[341]
-	case "groff":
-		return &programs[342]
-	case "troff":
-		return &programs[343]
-	case "nroff":
-		return &programs[344]
-	case "soffice":
-		return &programs[345]
-	case "libreoffice":
-		return &programs[346]
-	case "unoconv":
-		return &programs[347]
-	case "calibre":
-		return &programs[348]
-	case "ebook-convert":
-		return &programs[349]
-	case "antiword":
-		return &programs[350]
-	case "catdoc":
-		return &programs[351]
-	case "docx2txt":
-		return &programs[352]
-	case "xlsx2csv":
-		return &programs[353]
-	case "csvtool":
-		return &programs[354]
-	case "openscad":
-		return &programs[355]
-	case "blender":
-		return &programs[356]
-	case "stl2gcode":
-		return &programs[357]
-	case "coredumpctl":
-		return &programs[358]
-	case "corepack":
-		return &programs[359]
-	case "corosync-cfgtool":
-		return &programs[360]
-	case "coverage":
-		return &programs[361]
-	case "cp":
-		return &programs[362]
-	case "cpack":
-		return &programs[363]
-	case "cpio":
-		return &programs[364]
-	case "cpp":
-		return &programs[365]
-	case "gfortran":
-		return &programs[366]
-	case "tcc":
-		return &programs[367]
-	case "icx":
-		return &programs[368]
-	case "icpx":
-		return &programs[369]
-	case "nvcc":
-		return &programs[370]
-	case "emcc":
-		return &programs[371]
-	case "em++":
-		return &programs[372]
-	case "musl-gcc":
-		return &programs[373]
-	case "crane":
-		return &programs[374]
-	case "crictl":
-		return &programs[375]
-	case "crontab":
-		return &programs[376]
-	case "cross-env":
-		return &programs[377]
-	case "cross-env-shell":
-		return &programs[378]
-	case "cryptsetup":
-		return &programs[379]
-	case "csh":
-		return &programs[380]
-	case "tcsh":
-		return &programs[381]
-	case "csplit":
-		return &programs[382]
-	case "ctest":
-		return &programs[383]
-	case "curl":
-		return &programs[384]
-	case "cut":
-		return &programs[385]
-	case "cypress":
-		return &programs[386]
-	case "date":
-		return &programs[387]
-	case "dbus-launch":
-		return &programs[388]
-	case "dc3dd":
-		return &programs[389]
-	case "dcfldd":
-		return &programs[390]
-	case "mkdosfs":
-		return &programs[391]
-	case "mkfs.bfs":
-		return &programs[392]
-	case "mkfs.cramfs":
-		return &programs[393]
-	case "mkfs.exfat":
-		return &programs[394]
-	case "mkfs.f2fs":
-		return &programs[395]
-	case "mkfs.jfs":
-		return &programs[396]
-	case "mkfs.minix":
-		return &programs[397]
-	case "mkfs.msdos":
-		return &programs[398]
-	case "mkfs.reiserfs":
-		return &programs[399]
-	case "mkntfs":
-		return &programs[400]
-	case "newfs":
-		return &programs[401]
-	case "dd":
-		return &programs[402]
-	case "declare":
-		return &programs[403]
-	case "typeset":
-		return &programs[404]
-	case "local":
-		return &programs[405]
-	case "readonly":
-		return &programs[406]
-	case "defaults":
-		return &programs[407]
-	case "delta":
-		return &programs[408]
-	case "delv":
-		return &programs[409]
-	case "deno":
-		return &programs[410]
-	case "df":
-		return &programs[411]
-	case "diff":
-		return &programs[412]
-	case "diff3":
-		return &programs[413]
-	case "diffstat":
-		return &programs[414]
-	case "difft":
-		return &programs[415]
-	case "difftastic":
-		return &programs[416]
-	case "diff-so-fancy":
-		return &programs[417]
-	case "icdiff":
-		return &programs[418]
-	case "sd":
-		return &programs[419]
-	case "choose":
-		return &programs[420]
-	case "gron":
-		return &programs[421]
-	case "fx":
-		return &programs[422]
-	case "jo":
-		return &programs[423]
-	case "jc":
-		return &programs[424]
-	case "dasel":
-		return &programs[425]
-	case "xsv":
-		return &programs[426]
-	case "qsv":
-		return &programs[427]
-	case "csvcut":
-		return &programs[428]
-	case "csvgrep":
-		return &programs[429]
-	case "csvlook":
-		return &programs[430]
-	case "in2csv":
-		return &programs[431]
-	case "mlr":
-		return &programs[432]
-	case "htmlq":
-		return &programs[433]
-	case "pup":
-		return &programs[434]
-	case "tomlq":
-		return &programs[435]
-	case "gum":
-		return &programs[436]
-	case "glow":
-		return &programs[437]
-	case "grex":
-		return &programs[438]
-	case "tldr":
-		return &programs[439]
-	case "shellspec":
-		return &programs[440]
-	case "actionlint":
-		return &programs[441]
-	case "act":
-		return &programs[442]
-	case "gitleaks":
-		return &programs[443]
-	case "trufflehog":
-		return &programs[444]
-	case "detect-secrets":
-		return &programs[445]
-	case "ctags":
-		return &programs[446]
-	case "cscope":
-		return &programs[447]
-	case "comby":
-		return &programs[448]
-	case "jscodeshift":
-		return &programs[449]
-	case "claude":
-		return &programs[450]
-	case "codex":
-		return &programs[451]
-	case "gemini":
-		return &programs[452]
-	case "aider":
-		return &programs[453]
-	case "llm":
-		return &programs[454]
-	case "ollama":
-		return &programs[455]
-	case "goose":
-		return &programs[456]
-	case "opencode":
-		return &programs[457]
-	case "copilot":
-		return &programs[458]
-	case "lazygit":
-		return &programs[459]
-	case "gitui":
-		return &programs[460]
-	case "tig":
-		return &programs[461]
-	case "watchman":
-		return &programs[462]
-	case "dig":
-		return &programs[463]
-	case "dir":
-		return &programs[464]
-	case "dircolors":
-		return &programs[465]
-	case "direnv":
-		return &programs[466]
-	case "dirname":
-		return &programs[467]
-	case "dirs":
-		return &programs[468]
-	case "diskutil":
-		return &programs[469]
-	case "disown":
-		return &programs[470]
-	case "dlv":
-		return &programs[471]
-	case "dmesg":
-		return &programs[472]
-	case "dmsetup":
-		return &programs[473]
-	case "dnf":
-		return &programs[474]
-	case "yum":
-		return &programs[475]
-	case "microdnf":
-		return &programs[476]
-	case "doas":
-		return &programs[477]
-	case "docker":
-		return &programs[478]
-	case "podman":
-		return &programs[479]
-	case "nerdctl":
-		return &programs[480]
-	case "docker-compose":
-		return &programs[481]
-	case "podman-compose":
-		return &programs[482]
-	case "doctl":
-		return &programs[483]
-	case "dos2unix":
-		return &programs[484]
-	case "unix2dos":
-		return &programs[485]
-	case "mac2unix":
-		return &programs[486]
-	case "dotenv":
-		return &programs[487]
-	case "dotnet":
-		return &programs[488]
-	case "dpkg":
-		return &programs[489]
-	case "dpkg-deb":
-		return &programs[490]
-	case "dpkg-query":
-		return &programs[491]
-	case "drill":
-		return &programs[492]
-	case "dropdb":
-		return &programs[493]
-	case "dropuser":
-		return &programs[494]
-	case "dscl":
-		return &programs[495]
-	case "dstat":
-		return &programs[496]
-	case "lsscsi":
-		return &programs[497]
-	case "lvdisplay":
-		return &programs[498]
-	case "mdls":
-		return &programs[499]
-	case "modinfo":
-		return &programs[500]
-	case "pvdisplay":
-		return &programs[501]
-	case "repoquery":
-		return &programs[502]
-	case "sar":
-		return &programs[503]
-	case "tload":
-		return &programs[504]
-	case "vgdisplay":
-		return &programs[505]
-	case "du":
-		return &programs[506]
-	case "echo":
-		return &programs[507]
-	case "ed":
-		return &programs[508]
-	case "red":
-		return &programs[509]
-	case "eksctl":
-		return &programs[510]
-	case "emulate":
-		return &programs[511]
-	case "enable":
-		return &programs[512]
-	case "entr":
-		return &programs[513]
-	case "env":
-		return &programs[514]
-	case "envsubst":
-		return &programs[515]
-	case "esbuild":
-		return &programs[516]
-	case "eslint":
-		return &programs[517]
-	case "eslint_d":
-		return &programs[518]
-	case "xo":
-		return &programs[519]
-	case "standard":
-		return &programs[520]
-	case "semistandard":
-		return &programs[521]
-	case "ts-standard":
-		return &programs[522]
-	case "etcdctl":
-		return &programs[523]
-	case "ethtool":
-		return &programs[524]
-	case "eval":
-		return &programs[525]
-	case "exec":
-		return &programs[526]
-	case "exit":
-		return &programs[527]
-	case "return":
-		return &programs[528]
-	case "expand":
-		return &programs[529]
-	case "unexpand":
-		return &programs[530]
-	case "expect":
-		return &programs[531]
-	case "export":
-		return &programs[532]
-	case "expr":
-		return &programs[533]
-	case "eza":
-		return &programs[534]
-	case "exa":
-		return &programs[535]
-	case "lsd":
-		return &programs[536]
-	case "fail2ban-client":
-		return &programs[537]
-	case "faketime":
-		return &programs[538]
-	case "fc":
-		return &programs[539]
-	case "fd":
-		return &programs[540]
-	case "fdfind":
-		return &programs[541]
-	case "fdisk":
-		return &programs[542]
-	case "gdisk":
-		return &programs[543]
-	case "fetch":
-		return &programs[544]
-	case "ffmpeg":
-		return &programs[545]
-	case "ffplay":
-		return &programs[546]
-	case "ffprobe":
-		return &programs[547]
-	case "file":
-		return &programs[548]
-	case "finch":
-		return &programs[549]
-	case "find":
-		return &programs[550]
-	case "finger":
-		return &programs[551]
-	case "firejail":
-		return &programs[552]
-	case "firewall-cmd":
-		return &programs[553]
-	case "fish":
-		return &programs[554]
-	case "flatpak":
-		return &programs[555]
-	case "flock":
-		return &programs[556]
-	case "flux":
-		return &programs[557]
-	case "fly":
-		return &programs[558]
-	case "flyctl":
-		return &programs[559]
-	case "fmt":
-		return &programs[560]
-	case "fnm":
-		return &programs[561]
-	case "n":
-		return &programs[562]
-	case "nodenv":
-		return &programs[563]
-	case "volta":
-		return &programs[564]
-	case "nvm":
-		return &programs[565]
-	case "nvs":
-		return &programs[566]
-	case "fold":
-		return &programs[567]
-	case "free":
-		return &programs[568]
-	case "vmstat":
-		return &programs[569]
-	case "iostat":
-		return &programs[570]
-	case "mpstat":
-		return &programs[571]
-	case "lscpu":
-		return &programs[572]
-	case "lsmem":
-		return &programs[573]
-	case "lspci":
-		return &programs[574]
-	case "lsusb":
-		return &programs[575]
-	case "lsmod":
-		return &programs[576]
-	case "lsns":
-		return &programs[577]
-	case "lsipc":
-		return &programs[578]
-	case "lslocks":
-		return &programs[579]
-	case "dmidecode":
-		return &programs[580]
-	case "hwinfo":
-		return &programs[581]
-	case "numastat":
-		return &programs[582]
-	case "getfacl":
-		return &programs[583]
-	case "lsattr":
-		return &programs[584]
-	case "last":
-		return &programs[585]
-	case "locale":
-		return &programs[586]
-	case "getcap":
-		return &programs[587]
-	case "sw_vers":
-		return &programs[588]
-	case "system_profiler":
-		return &programs[589]
-	case "vm_stat":
-		return &programs[590]
-	case "cal":
-		return &programs[591]
-	case "pstree":
-		return &programs[592]
-	case "pidof":
-		return &programs[593]
-	case "pwdx":
-		return &programs[594]
-	case "pmap":
-		return &programs[595]
-	case "lsfd":
-		return &programs[596]
-	case "findmnt":
-		return &programs[597]
-	case "mountpoint":
-		return &programs[598]
-	case "ftp":
-		return &programs[599]
-	case "fuser":
-		return &programs[600]
-	case "fusermount":
-		return &programs[601]
-	case "fusermount3":
-		return &programs[602]
-	case "sshfs":
-		return &programs[603]
-	case "xfs_growfs":
-		return &programs[604]
-	case "xfs_repair":
-		return &programs[605]
-	case "fstrim":
-		return &programs[606]
-	case "partprobe":
-		return &programs[607]
-	case "partx":
-		return &programs[608]
-	case "kpartx":
-		return &programs[609]
-	case "dumpe2fs":
-		return &programs[610]
-	case "debugfs":
-		return &programs[611]
-	case "e2label":
-		return &programs[612]
-	case "quota":
-		return &programs[613]
-	case "setquota":
-		return &programs[614]
-	case "setfattr":
-		return &programs[615]
-	case "chvt":
-		return &programs[616]
-	case "depmod":
-		return &programs[617]
-	case "efibootmgr":
-		return &programs[618]
-	case "grub-install":
-		return &programs[619]
-	case "update-grub":
-		return &programs[620]
-	case "update-initramfs":
-		return &programs[621]
-	case "dracut":
-		return &programs[622]
-	case "hwclock":
-		return &programs[623]
-	case "ip6tables":
-		return &programs[624]
-	case "iptables-restore":
-		return &programs[625]
-	case "tc":
-		return &programs[626]
-	case "brctl":
-		return &programs[627]
-	case "ifup":
-		return &programs[628]
-	case "ifdown":
-		return &programs[629]
-	case "wpa_cli":
-		return &programs[630]
-	case "rfkill":
-		return &programs[631]
-	case "dhclient":
-		return &programs[632]
-	case "bluetoothctl":
-		return &programs[633]
-	case "chage":
-		return &programs[634]
-	case "chfn":
-		return &programs[635]
-	case "vipw":
-		return &programs[636]
-	case "pwck":
-		return &programs[637]
-	case "setenforce":
-		return &programs[638]
-	case "semanage":
-		return &programs[639]
-	case "restorecon":
-		return &programs[640]
-	case "aa-enforce":
-		return &programs[641]
-	case "auditctl":
-		return &programs[642]
-	case "wall":
-		return &programs[643]
-	case "write":
-		return &programs[644]
-	case "mesg":
-		return &programs[645]
-	case "atrm":
-		return &programs[646]
-	case "atq":
-		return &programs[647]
-	case "locale-gen":
-		return &programs[648]
-	case "dpkg-reconfigure":
-		return &programs[649]
-	case "alternatives":
-		return &programs[650]
-	case "systemsetup":
-		return &programs[651]
-	case "pmset":
-		return &programs[652]
-	case "csrutil":
-		return &programs[653]
-	case "softwareupdate":
-		return &programs[654]
-	case "chkconfig":
-		return &programs[655]
-	case "rc-service":
-		return &programs[656]
-	case "rc-update":
-		return &programs[657]
-	case "invoke-rc.d":
-		return &programs[658]
-	case "update-rc.d":
-		return &programs[659]
-	case "sv":
-		return &programs[660]
-	case "runit":
-		return &programs[661]
-	case "s6-svc":
-		return &programs[662]
-	case "monit":
-		return &programs[663]
-	case "certbot":
-		return &programs[664]
-	case "acme.sh":
-		return &programs[665]
-	case "wg":
-		return &programs[666]
-	case "wg-quick":
-		return &programs[667]
-	case "openvpn":
-		return &programs[668]
-	case "ipsec":
-		return &programs[669]
-	case "tailscale":
-		return &programs[670]
-	case "zerotier-cli":
-		return &programs[671]
-	case "cloudflared":
-		return &programs[672]
-	case "dd_rescue":
-		return &programs[673]
-	case "testdisk":
-		return &programs[674]
-	case "wodim":
-		return &programs[675]
-	case "growisofs":
-		return &programs[676]
-	case "mkisofs":
-		return &programs[677]
-	case "xorriso":
-		return &programs[678]
-	case "genisoimage":
-		return &programs[679]
-	case "sgpio":
-		return &programs[680]
-	case "ipmitool":
-		return &programs[681]
-	case "racadm":
-		return &programs[682]
-	case "virt-install":
-		return &programs[683]
-	case "qemu-img":
-		return &programs[684]
-	case "qemu-system-x86_64":
-		return &programs[685]
-	case "VBoxManage":
-		return &programs[686]
-	case "vmrun":
-		return &programs[687]
-	case "xl":
-		return &programs[688]
-	case "osqueryi":
-		return &programs[689]
-	case "fstab-decode":
-		return &programs[690]
-	case "ntpdate":
-		return &programs[691]
-	case "rdate":
-		return &programs[692]
-	case "rtcwake":
-		return &programs[693]
-	case "nologin":
-		return &programs[694]
-	case "sulogin":
-		return &programs[695]
-	case "agetty":
-		return &programs[696]
-	case "login":
-		return &programs[697]
-	case "fzf":
-		return &programs[698]
-	case "gcc":
-		return &programs[699]
-	case "cc":
-		return &programs[700]
-	case "g++":
-		return &programs[701]
-	case "c++":
-		return &programs[702]
-	case "clang":
-		return &programs[703]
-	case "clang++":
-		return &programs[704]
-	case "gcc-10":
-		return &programs[705]
-	case "gcc-11":
-		return &programs[706]
-	case "gcc-12":
-		return &programs[707]
-	case "gcc-13":
-		return &programs[708]
-	case "gcc-14":
-		return &programs[709]
-	case "g++-10":
-		return &programs[710]
-	case "g++-11":
-		return &programs[711]
-	case "g++-12":
-		return &programs[712]
-	case "g++-13":
-		return &programs[713]
-	case "g++-14":
-		return &programs[714]
-	case "clang-14":
-		return &programs[715]
-	case "clang-15":
-		return &programs[716]
-	case "clang-16":
-		return &programs[717]
-	case "clang-17":
-		return &programs[718]
-	case "clang-18":
-		return &programs[719]
-	case "clang-19":
-		return &programs[720]
-	case "clang++-14":
-		return &programs[721]
-	case "clang++-15":
-		return &programs[722]
-	case "clang++-16":
-		return &programs[723]
-	case "clang++-17":
-		return &programs[724]
-	case "clang++-18":
-		return &programs[725]
-	case "x86_64-linux-gnu-gcc":
-		return &programs[726]
-	case "aarch64-linux-gnu-gcc":
-		return &programs[727]
-	case "gcloud":
-		return &programs[728]
-	case "gdb":
-		return &programs[729]
-	case "gem":
-		return &programs[730]
-	case "getconf":
-		return &programs[731]
-	case "getopts":
-		return &programs[732]
-	case "gfind":
-		return &programs[733]
-	case "gh":
-		return &programs[734]
-	case "ghc":
-		return &programs[735]
-	case "ghci":
-		return &programs[736]
-	case "runghc":
-		return &programs[737]
-	case "runhaskell":
-		return &programs[738]
-	case "ginstall":
-		return &programs[739]
-	case "git":
-		return &programs[740]
-	case "glab":
-		return &programs[741]
-	case "gls":
-		return &programs[742]
-	case "gnuplot":
-		return &programs[743]
-	case "go":
-		return &programs[744]
-	case "go1.21":
-		return &programs[745]
-	case "go1.22":
-		return &programs[746]
-	case "go1.23":
-		return &programs[747]
-	case "go1.24":
-		return &programs[748]
-	case "go1.25":
-		return &programs[749]
-	case "go1.26":
-		return &programs[750]
-	case "gotip":
-		return &programs[751]
-	case "god":
-		return &programs[752]
-	case "gofmt":
-		return &programs[753]
-	case "goimports":
-		return &programs[754]
-	case "gofumpt":
-		return &programs[755]
-	case "gci":
-		return &programs[756]
-	case "golines":
-		return &programs[757]
-	case "gojq":
-		return &programs[758]
-	case "jaq":
-		return &programs[759]
-	case "golangci-lint":
-		return &programs[760]
-	case "gosu":
-		return &programs[761]
-	case "su-exec":
-		return &programs[762]
-	case "setuidgid":
-		return &programs[763]
-	case "gpg":
-		return &programs[764]
-	case "gpg-agent":
-		return &programs[765]
-	case "gpg2":
-		return &programs[766]
-	case "gpgv":
-		return &programs[767]
-	case "age":
-		return &programs[768]
-	case "age-keygen":
-		return &programs[769]
-	case "sops":
-		return &programs[770]
-	case "pass":
-		return &programs[771]
-	case "gopass":
-		return &programs[772]
-	case "minisign":
-		return &programs[773]
-	case "signify":
-		return &programs[774]
-	case "keybase":
-		return &programs[775]
-	case "bw":
-		return &programs[776]
-	case "lpass":
-		return &programs[777]
-	case "infisical":
-		return &programs[778]
-	case "chamber":
-		return &programs[779]
-	case "aws-vault":
-		return &programs[780]
-	case "teller":
-		return &programs[781]
-	case "gradle":
-		return &programs[782]
-	case "gradlew":
-		return &programs[783]
-	case "grealpath":
-		return &programs[784]
-	case "grep":
-		return &programs[785]
-	case "egrep":
-		return &programs[786]
-	case "fgrep":
-		return &programs[787]
-	case "zgrep":
-		return &programs[788]
-	case "zegrep":
-		return &programs[789]
-	case "zfgrep":
-		return &programs[790]
-	case "bzgrep":
-		return &programs[791]
-	case "xzgrep":
-		return &programs[792]
-	case "groovy":
-		return &programs[793]
-	case "scala":
-		return &programs[794]
-	case "kotlin":
-		return &programs[795]
-	case "kscript":
-		return &programs[796]
-	case "jshell":
-		return &programs[797]
-	case "julia":
-		return &programs[798]
-	case "elixir":
-		return &programs[799]
-	case "iex":
-		return &programs[800]
-	case "erl":
-		return &programs[801]
-	case "escript":
-		return &programs[802]
-	case "clojure":
-		return &programs[803]
-	case "clj":
-		return &programs[804]
-	case "bb":
-		return &programs[805]
-	case "racket":
-		return &programs[806]
-	case "guile":
-		return &programs[807]
-	case "sbcl":
-		return &programs[808]
-	case "emacs":
-		return &programs[809]
-	case "emacsclient":
-		return &programs[810]
-	case "swipl":
-		return &programs[811]
-	case "octave":
-		return &programs[812]
-	case "matlab":
-		return &programs[813]
-	case "janet":
-		return &programs[814]
-	case "gjs":
-		return &programs[815]
-	case "qjs":
-		return &programs[816]
-	case "d8":
-		return &programs[817]
-	case "bun.exe":
-		return &programs[818]
-	case "ts-node":
-		return &programs[819]
-	case "tsx":
-		return &programs[820]
-	case "esno":
-		return &programs[821]
-	case "babel-node":
-		return &programs[822]
-	case "vite-node":
-		return &programs[823]
-	case "coffee":
-		return &programs[824]
-	case "gsed":
-		return &programs[825]
-	case "gsort":
-		return &programs[826]
-	case "gsplit":
-		return &programs[827]
-	case "gsutil":
-		return &programs[828]
-	case "gtar":
-		return &programs[829]
-	case "bsdtar":
-		return &programs[830]
-	case "gtime":
-		return &programs[831]
-	case "gtimeout":
-		return &programs[832]
-	case "gunicorn":
-		return &programs[833]
-	case "uvicorn":
-		return &programs[834]
-	case "hypercorn":
-		return &programs[835]
-	case "daphne":
-		return &programs[836]
-	case "waitress-serve":
-		return &programs[837]
-	case "uwsgi":
-		return &programs[838]
-	case "flask":
-		return &programs[839]
-	case "fastapi":
-		return &programs[840]
-	case "granian":
-		return &programs[841]
-	case "celery":
-		return &programs[842]
-	case "django-admin":
-		return &programs[843]
-	case "alembic":
-		return &programs[844]
-	case "airflow":
-		return &programs[845]
-	case "dagster":
-		return &programs[846]
-	case "prefect":
-		return &programs[847]
-	case "dbt":
-		return &programs[848]
-	case "scrapy":
-		return &programs[849]
-	case "locust":
-		return &programs[850]
-	case "rq":
-		return &programs[851]
-	case "dramatiq":
-		return &programs[852]
-	case "huey":
-		return &programs[853]
-	case "supervisord":
-		return &programs[854]
-	case "supervisorctl":
-		return &programs[855]
-	case "ansible-galaxy":
-		return &programs[856]
 	case "ansible-vault":
-		return &programs[857]
-	case "ansible-inventory":
-		return &programs[858]
-	case "ansible-doc":
-		return &programs[859]
-	case "salt":
-		return &programs[860]
-	case "salt-call":
-		return &programs[861]
-	case "puppet":
-		return &programs[862]
-	case "chef-client":
-		return &programs[863]
-	case "knife":
-		return &programs[864]
-	case "guniq":
-		return &programs[865]
-	case "gwc":
-		return &programs[866]
-	case "gzip":
-		return &programs[867]
-	case "gunzip":
-		return &programs[868]
-	case "hash":
-		return &programs[869]
-	case "hcloud":
-		return &programs[870]
-	case "hd":
-		return &programs[871]
-	case "hdiutil":
-		return &programs[872]
-	case "head":
-		return &programs[873]
-	case "helm":
-		return &programs[874]
-	case "help":
-		return &programs[875]
-	case "heroku":
-		return &programs[876]
-	case "hexdump":
-		return &programs[877]
-	case "hg":
-		return &programs[878]
-	case "history":
-		return &programs[879]
-	case "host":
-		return &programs[880]
-	case "nslookup":
-		return &programs[881]
-	case "getent":
-		return &programs[882]
-	case "hostid":
-		return &programs[883]
-	case "hostname":
-		return &programs[884]
-	case "http":
-		return &programs[885]
-	case "https":
-		return &programs[886]
-	case "xh":
-		return &programs[887]
-	case "xhs":
-		return &programs[888]
-	case "httpie":
-		return &programs[889]
-	case "http-server":
-		return &programs[890]
-	case "serve":
-		return &programs[891]
-	case "http.server":
-		return &programs[892]
-	case "hyperfine":
-		return &programs[893]
-	case "iconv":
-		return &programs[894]
-	case "id":
-		return &programs[895]
-	case "identify":
-		return &programs[896]
-	case "pdffonts":
-		return &programs[897]
-	case "mediainfo":
-		return &programs[898]
-	case "mutool":
-		return &programs[899]
-	case "tiffinfo":
-		return &programs[900]
-	case "pnginfo":
-		return &programs[901]
-	case "jpeginfo":
-		return &programs[902]
-	case "xlsinfo":
-		return &programs[903]
-	case "fc-list":
-		return &programs[904]
-	case "fc-match":
-		return &programs[905]
-	case "ifconfig":
-		return &programs[906]
-	case "info":
-		return &programs[907]
-	case "inotifywait":
-		return &programs[908]
-	case "inotifywatch":
-		return &programs[909]
-	case "fsnotifywait":
-		return &programs[910]
-	case "fswatch":
-		return &programs[911]
-	case "install":
-		return &programs[912]
-	case "integer":
-		return &programs[913]
-	case "float":
-		return &programs[914]
-	case "invoke":
-		return &programs[915]
-	case "doit":
-		return &programs[916]
-	case "nox":
-		return &programs[917]
-	case "ant":
-		return &programs[918]
-	case "sbt":
-		return &programs[919]
-	case "grunt":
-		return &programs[920]
-	case "gulp":
-		return &programs[921]
-	case "mage":
-		return &programs[922]
-	case "ionice":
-		return &programs[923]
-	case "ip":
-		return &programs[924]
-	case "iptables":
-		return &programs[925]
-	case "ipython":
-		return &programs[926]
-	case "ipython3":
-		return &programs[927]
-	case "isort":
-		return &programs[928]
-	case "istioctl":
-		return &programs[929]
-	case "iwconfig":
-		return &programs[930]
-	case "java":
-		return &programs[931]
-	case "javac":
-		return &programs[932]
-	case "jest":
-		return &programs[933]
-	case "jj":
-		return &programs[934]
-	case "jobs":
-		return &programs[935]
-	case "join":
-		return &programs[936]
-	case "journalctl":
-		return &programs[937]
-	case "jq":
-		return &programs[938]
-	case "jruby":
-		return &programs[939]
-	case "irb":
-		return &programs[940]
-	case "json.tool":
-		return &programs[941]
-	case "jupyter":
-		return &programs[942]
-	case "jupyter-lab":
-		return &programs[943]
-	case "jupyter-notebook":
-		return &programs[944]
-	case "jupyter-nbconvert":
-		return &programs[945]
-	case "papermill":
-		return &programs[946]
-	case "streamlit":
-		return &programs[947]
-	case "gradio":
-		return &programs[948]
-	case "chainlit":
-		return &programs[949]
-	case "mlflow":
-		return &programs[950]
-	case "tensorboard":
-		return &programs[951]
-	case "just":
-		return &programs[952]
-	case "k":
-		return &programs[953]
-	case "kubecolor":
-		return &programs[954]
-	case "k3d":
-		return &programs[955]
-	case "k3s":
-		return &programs[956]
-	case "microk8s":
-		return &programs[957]
-	case "colima":
-		return &programs[958]
-	case "rancher-desktop":
-		return &programs[959]
-	case "lima":
-		return &programs[960]
-	case "limactl":
-		return &programs[961]
-	case "k9s":
-		return &programs[962]
-	case "kubetail":
-		return &programs[963]
-	case "linkerd":
-		return &programs[964]
-	case "cilium":
-		return &programs[965]
-	case "kops":
-		return &programs[966]
-	case "tkn":
-		return &programs[967]
-	case "kn":
-		return &programs[968]
-	case "crossplane":
-		return &programs[969]
-	case "werf":
-		return &programs[970]
-	case "devspace":
-		return &programs[971]
-	case "okteto":
-		return &programs[972]
-	case "kubeseal":
-		return &programs[973]
-	case "kubeconform":
-		return &programs[974]
-	case "kubeval":
-		return &programs[975]
-	case "conftest":
-		return &programs[976]
-	case "opa":
-		return &programs[977]
-	case "grype":
-		return &programs[978]
-	case "syft":
-		return &programs[979]
-	case "cosign":
-		return &programs[980]
-	case "dive":
-		return &programs[981]
-	case "ctr":
-		return &programs[982]
-	case "buildctl":
-		return &programs[983]
-	case "umoci":
-		return &programs[984]
-	case "oras":
-		return &programs[985]
-	case "dockle":
-		return &programs[986]
-	case "docker-machine":
-		return &programs[987]
-	case "kexec":
-		return &programs[988]
-	case "reboot":
-		return &programs[989]
-	case "halt":
-		return &programs[990]
-	case "poweroff":
-		return &programs[991]
-	case "init":
-		return &programs[992]
-	case "telinit":
-		return &programs[993]
-	case "kill":
-		return &programs[994]
-	case "killall":
-		return &programs[995]
-	case "killall5":
-		return &programs[996]
-	case "kind":
-		return &programs[997]
-	case "kubeadm":
-		return &programs[998]
-	case "kubectl":
-		return &programs[999]
-	case "oc":
-		return &programs[1000]
-	case "kubectx":
-		return &programs[1001]
-	case "kubens":
-		return &programs[1002]
-	case "kustomize":
-		return &programs[1003]
-	case "lastlog":
-		return &programs[1004]
-	case "latexmk":
-		return &programs[1005]
-	case "launchctl":
-		return &programs[1006]
-	case "ld":
-		return &programs[1007]
-	case "ld.lld":
-		return &programs[1008]
-	case "lld":
-		return &programs[1009]
-	case "ld.gold":
-		return &programs[1010]
-	case "mold":
-		return &programs[1011]
-	case "as":
-		return &programs[1012]
-	case "nasm":
-		return &programs[1013]
-	case "yasm":
-		return &programs[1014]
-	case "objcopy":
-		return &programs[1015]
-	case "strip":
-		return &programs[1016]
-	case "ranlib":
-		return &programs[1017]
-	case "dlltool":
-		return &programs[1018]
-	case "windres":
-		return &programs[1019]
-	case "llvm-objcopy":
-		return &programs[1020]
-	case "llvm-strip":
-		return &programs[1021]
-	case "ld-linux-x86-64.so.2":
-		return &programs[1022]
-	case "ld-linux.so.2":
-		return &programs[1023]
-	case "ld-linux-aarch64.so.1":
-		return &programs[1024]
-	case "ld-linux-armhf.so.3":
-		return &programs[1025]
-	case "ld-musl-x86_64.so.1":
-		return &programs[1026]
-	case "ld.so":
-		return &programs[1027]
-	case "ldapadd":
-		return &programs[1028]
-	case "ldapmodify":
-		return &programs[1029]
-	case "ldapdelete":
-		return &programs[1030]
-	case "ldapsearch":
-		return &programs[1031]
-	case "ldconfig":
-		return &programs[1032]
-	case "ldd":
-		return &programs[1033]
-	case "lerna":
-		return &programs[1034]
-	case "nx":
-		return &programs[1035]
-	case "less":
-		return &programs[1036]
-	case "lessecho":
-		return &programs[1037]
-	case "let":
-		return &programs[1038]
-	case "lftp":
-		return &programs[1039]
-	case "tnftp":
-		return &programs[1040]
-	case "ncftp":
-		return &programs[1041]
-	case "link":
-		return &programs[1042]
-	case "linode-cli":
-		return &programs[1043]
-	case "oci":
-		return &programs[1044]
-	case "ibmcloud":
-		return &programs[1045]
-	case "scw":
-		return &programs[1046]
-	case "vultr-cli":
-		return &programs[1047]
-	case "render":
-		return &programs[1048]
-	case "dokku":
-		return &programs[1049]
-	case "cf":
-		return &programs[1050]
-	case "eb":
-		return &programs[1051]
-	case "sam":
-		return &programs[1052]
-	case "copilot-aws":
-		return &programs[1053]
-	case "cfn":
-		return &programs[1054]
-	case "aliyun":
-		return &programs[1055]
-	case "tccli":
-		return &programs[1056]
-	case "yc":
-		return &programs[1057]
-	case "stripe":
-		return &programs[1058]
-	case "twilio":
-		return &programs[1059]
-	case "sentry-cli":
-		return &programs[1060]
-	case "datadog-ci":
-		return &programs[1061]
-	case "newrelic":
-		return &programs[1062]
-	case "snyk":
-		return &programs[1063]
-	case "sonar-scanner":
-		return &programs[1064]
-	case "circleci":
-		return &programs[1065]
-	case "travis":
-		return &programs[1066]
-	case "hub":
-		return &programs[1067]
-	case "tea":
-		return &programs[1068]
-	case "bb-cli":
-		return &programs[1069]
-	case "jira":
-		return &programs[1070]
-	case "linear":
-		return &programs[1071]
-	case "slack":
-		return &programs[1072]
-	case "sfdx":
-		return &programs[1073]
-	case "sf":
-		return &programs[1074]
-	case "shopify":
-		return &programs[1075]
-	case "contentful":
-		return &programs[1076]
-	case "sanity":
-		return &programs[1077]
-	case "auth0":
-		return &programs[1078]
-	case "okta":
-		return &programs[1079]
-	case "launchdarkly":
-		return &programs[1080]
-	case "ngrok-cli":
-		return &programs[1081]
-	case "gitlab-runner":
-		return &programs[1082]
-	case "jenkins-cli":
-		return &programs[1083]
-	case "drone":
-		return &programs[1084]
-	case "buildkite-agent":
-		return &programs[1085]
-	case "argo":
-		return &programs[1086]
-	case "entire":
-		return &programs[1087]
-	case "linux32":
-		return &programs[1088]
-	case "linux64":
-		return &programs[1089]
-	case "i386":
-		return &programs[1090]
-	case "x86_64":
-		return &programs[1091]
-	case "uname26":
-		return &programs[1092]
-	case "lipo":
-		return &programs[1093]
-	case "lldb":
-		return &programs[1094]
-	case "rr":
-		return &programs[1095]
-	case "cgdb":
-		return &programs[1096]
-	case "pwndbg":
-		return &programs[1097]
-	case "gdb-multiarch":
-		return &programs[1098]
-	case "lldb-15":
-		return &programs[1099]
-	case "ln":
-		return &programs[1100]
-	case "locate":
-		return &programs[1101]
-	case "loginctl":
-		return &programs[1102]
-	case "logout":
-		return &programs[1103]
-	case "logrotate":
-		return &programs[1104]
-	case "look":
-		return &programs[1105]
-	case "losetup":
-		return &programs[1106]
-	case "ls":
-		return &programs[1107]
-	case "lsblk":
-		return &programs[1108]
-	case "lshw":
-		return &programs[1109]
-	case "lsof":
-		return &programs[1110]
-	case "ltrace":
-		return &programs[1111]
-	case "lua":
-		return &programs[1112]
-	case "lua5.1":
-		return &programs[1113]
-	case "lua5.2":
-		return &programs[1114]
-	case "lua5.3":
-		return &programs[1115]
-	case "lua5.4":
-		return &programs[1116]
-	case "luajit":
-		return &programs[1117]
-	case "texlua":
-		return &programs[1118]
-	case "lvs":
-		return &programs[1119]
-	case "vgs":
-		return &programs[1120]
-	case "pvs":
-		return &programs[1121]
-	case "lxc":
-		return &programs[1122]
-	case "incus":
-		return &programs[1123]
-	case "lz4":
-		return &programs[1124]
-	case "unlz4":
-		return &programs[1125]
-	case "machinectl":
-		return &programs[1126]
-	case "make":
-		return &programs[1127]
-	case "gmake":
-		return &programs[1128]
-	case "man":
-		return &programs[1129]
-	case "mapfile":
-		return &programs[1130]
-	case "readarray":
-		return &programs[1131]
-	case "mariadb-dump":
-		return &programs[1132]
-	case "mariadb-admin":
-		return &programs[1133]
-	case "mysqlcheck":
-		return &programs[1134]
-	case "mariadb-check":
-		return &programs[1135]
-	case "mariadb-show":
-		return &programs[1136]
-	case "mysqlpump":
-		return &programs[1137]
-	case "mysqlslap":
-		return &programs[1138]
-	case "mysqlbinlog":
-		return &programs[1139]
-	case "mysqld":
-		return &programs[1140]
-	case "mariadbd":
-		return &programs[1141]
-	case "mdadm":
-		return &programs[1142]
-	case "mdfind":
-		return &programs[1143]
-	case "meson":
-		return &programs[1144]
-	case "micromamba":
-		return &programs[1145]
-	case "minikube":
-		return &programs[1146]
-	case "mise":
-		return &programs[1147]
-	case "rtx":
-		return &programs[1148]
-	case "mix":
-		return &programs[1149]
-	case "mkdir":
-		return &programs[1150]
-	case "mkfifo":
-		return &programs[1151]
-	case "mknod":
-		return &programs[1152]
-	case "mkswap":
-		return &programs[1153]
-	case "lvremove":
-		return &programs[1154]
-	case "vgremove":
-		return &programs[1155]
-	case "pvremove":
-		return &programs[1156]
-	case "cfdisk":
-		return &programs[1157]
-	case "mkfs":
-		return &programs[1158]
-	case "mkfs.ext2":
-		return &programs[1159]
-	case "mkfs.ext3":
-		return &programs[1160]
-	case "mkfs.ext4":
-		return &programs[1161]
-	case "mkfs.xfs":
-		return &programs[1162]
-	case "mkfs.btrfs":
-		return &programs[1163]
-	case "mkfs.vfat":
-		return &programs[1164]
-	case "mkfs.fat":
-		return &programs[1165]
-	case "mkfs.ntfs":
-		return &programs[1166]
-	case "mke2fs":
-		return &programs[1167]
-	case "blkdiscard":
-		return &programs[1168]
-	case "ddrescue":
-		return &programs[1169]
-	case "mktemp":
-		return &programs[1170]
-	case "mocha":
-		return &programs[1171]
-	case "mongo":
-		return &programs[1172]
-	case "mongoexport":
-		return &programs[1173]
-	case "mongoimport":
-		return &programs[1174]
-	case "clickhouse":
-		return &programs[1175]
-	case "influx":
-		return &programs[1176]
-	case "boundary":
-		return &programs[1177]
-	case "waypoint":
-		return &programs[1178]
-	case "memcached":
-		return &programs[1179]
-	case "redis-server":
-		return &programs[1180]
-	case "cockroach":
-		return &programs[1181]
-	case "surreal":
-		return &programs[1182]
-	case "neo4j":
-		return &programs[1183]
-	case "cypher-shell":
-		return &programs[1184]
+		return &programs[28]
+	case "apk":
+		return &programs[29]
+	case "apropos":
+		return &programs[30]
+	case "apt":
+		return &programs[31]
+	case "apt-get":
+		return &programs[32]
+	case "aptitude":
+		return &programs[33]
+	case "apt-cache":
+		return &programs[34]
+	case "apt-file":
+		return &programs[35]
+	case "nala":
+		return &programs[36]
+	case "apt-key":
+		return &programs[37]
+	case "apt-mark":
+		return &programs[38]
+	case "ar":
+		return &programs[39]
+	case "arch":
+		return &programs[40]
+	case "argocd":
+		return &programs[41]
+	case "aria2c":
+		return &programs[42]
+	case "arp":
+		return &programs[43]
+	case "asdf":
+		return &programs[44]
+	case "ash":
+		return &programs[45]
+	case "mksh":
+		return &programs[46]
+	case "ksh93":
+		return &programs[47]
+	case "rbash":
+		return &programs[48]
+	case "rzsh":
+		return &programs[49]
+	case "yash":
+		return &programs[50]
+	case "posh":
+		return &programs[51]
+	case "ast-grep":
+		return &programs[52]
+	case "at":
+		return &programs[53]
+	case "batch":
+		return &programs[54]
+	case "autoload":
+		return &programs[55]
+	case "autopep8":
+		return &programs[56]
+	case "yapf":
+		return &programs[57]
+	case "autoflake":
+		return &programs[58]
+	case "pyupgrade":
+		return &programs[59]
+	case "add-trailing-comma":
+		return &programs[60]
+	case "docformatter":
+		return &programs[61]
+	case "ssort":
+		return &programs[62]
+	case "usort":
+		return &programs[63]
+	case "blacken-docs":
+		return &programs[64]
+	case "djlint":
+		return &programs[65]
+	case "djhtml":
+		return &programs[66]
+	case "autossh":
+		return &programs[67]
+	case "ava":
+		return &programs[68]
+	case "tap":
+		return &programs[69]
+	case "jasmine":
+		return &programs[70]
+	case "karma":
+		return &programs[71]
+	case "uvu":
+		return &programs[72]
+	case "zora":
+		return &programs[73]
+	case "qunit":
+		return &programs[74]
+	case "wtr":
+		return &programs[75]
+	case "nyc":
+		return &programs[76]
+	case "c8":
+		return &programs[77]
+	case "istanbul":
+		return &programs[78]
+	case "codecov":
+		return &programs[79]
+	case "coveralls":
+		return &programs[80]
+	case "testcafe":
+		return &programs[81]
+	case "nightwatch":
+		return &programs[82]
+	case "webdriverio":
+		return &programs[83]
+	case "wdio":
+		return &programs[84]
+	case "cucumber-js":
+		return &programs[85]
+	case "storybook":
+		return &programs[86]
+	case "start-storybook":
+		return &programs[87]
+	case "chromatic":
+		return &programs[88]
+	case "percy":
+		return &programs[89]
+	case "lhci":
+		return &programs[90]
+	case "lighthouse":
+		return &programs[91]
+	case "pa11y":
+		return &programs[92]
+	case "web-test-runner":
+		return &programs[93]
+	case "detox":
+		return &programs[94]
+	case "appium":
+		return &programs[95]
+	case "newman":
+		return &programs[96]
+	case "k6":
+		return &programs[97]
+	case "artillery":
+		return &programs[98]
+	case "checkly":
+		return &programs[99]
+	case "awk":
+		return &programs[100]
+	case "gawk":
+		return &programs[101]
+	case "mawk":
+		return &programs[102]
+	case "aws":
+		return &programs[103]
+	case "az":
+		return &programs[104]
+	case "b2sum":
+		return &programs[105]
+	case "md5sum":
+		return &programs[106]
+	case "sha1sum":
+		return &programs[107]
+	case "sha224sum":
+		return &programs[108]
+	case "sha256sum":
+		return &programs[109]
+	case "sha384sum":
+		return &programs[110]
+	case "sha512sum":
+		return &programs[111]
+	case "badblocks":
+		return &programs[112]
+	case "base64":
+		return &programs[113]
+	case "base32":
+		return &programs[114]
+	case "basename":
+		return &programs[115]
+	case "basenc":
+		return &programs[116]
+	case "bash":
+		return &programs[117]
+	case "sh":
+		return &programs[118]
+	case "dash":
+		return &programs[119]
+	case "zsh":
+		return &programs[120]
+	case "ksh":
+		return &programs[121]
+	case "bat":
+		return &programs[122]
+	case "batcat":
+		return &programs[123]
+	case "bats":
+		return &programs[124]
+	case "bazel":
+		return &programs[125]
+	case "bazelisk":
+		return &programs[126]
+	case "bc":
+		return &programs[127]
+	case "dc":
+		return &programs[128]
 	case "bcp":
-		return &programs[1185]
-	case "sqlplus":
-		return &programs[1186]
-	case "snowsql":
-		return &programs[1187]
-	case "trino":
-		return &programs[1188]
-	case "presto":
-		return &programs[1189]
-	case "beeline":
-		return &programs[1190]
-	case "hive":
-		return &programs[1191]
-	case "spark-submit":
-		return &programs[1192]
-	case "spark-shell":
-		return &programs[1193]
-	case "pyspark":
-		return &programs[1194]
-	case "hadoop":
-		return &programs[1195]
-	case "hdfs":
-		return &programs[1196]
-	case "kafka-topics":
-		return &programs[1197]
-	case "kafka-console-consumer":
-		return &programs[1198]
-	case "kafka-console-producer":
-		return &programs[1199]
-	case "kcat":
-		return &programs[1200]
-	case "rabbitmqctl":
-		return &programs[1201]
-	case "nats":
-		return &programs[1202]
+		return &programs[129]
 	case "mosquitto_pub":
-		return &programs[1203]
+		return &programs[130]
 	case "mosquitto_sub":
-		return &programs[1204]
-	case "flyway":
-		return &programs[1205]
-	case "liquibase":
-		return &programs[1206]
-	case "dbmate":
-		return &programs[1207]
-	case "migrate":
-		return &programs[1208]
-	case "goose-db":
-		return &programs[1209]
-	case "atlas":
-		return &programs[1210]
-	case "sqitch":
-		return &programs[1211]
-	case "hasura":
-		return &programs[1212]
-	case "neonctl":
-		return &programs[1213]
-	case "turso":
-		return &programs[1214]
-	case "pscale":
-		return &programs[1215]
-	case "usql":
-		return &programs[1216]
-	case "pgcli":
-		return &programs[1217]
-	case "mycli":
-		return &programs[1218]
+		return &programs[131]
+	case "bg":
+		return &programs[132]
+	case "fg":
+		return &programs[133]
+	case "bind":
+		return &programs[134]
+	case "biome":
+		return &programs[135]
+	case "rome":
+		return &programs[136]
+	case "oxlint":
+		return &programs[137]
+	case "oxfmt":
+		return &programs[138]
+	case "dprint":
+		return &programs[139]
+	case "stylelint":
+		return &programs[140]
+	case "standardjs":
+		return &programs[141]
+	case "tslint":
+		return &programs[142]
+	case "jshint":
+		return &programs[143]
+	case "jscs":
+		return &programs[144]
+	case "csslint":
+		return &programs[145]
+	case "htmlhint":
+		return &programs[146]
+	case "markdownlint":
+		return &programs[147]
+	case "markdownlint-cli2":
+		return &programs[148]
+	case "remark":
+		return &programs[149]
+	case "alex":
+		return &programs[150]
+	case "textlint":
+		return &programs[151]
+	case "cspell":
+		return &programs[152]
+	case "knip":
+		return &programs[153]
+	case "depcheck":
+		return &programs[154]
+	case "madge":
+		return &programs[155]
+	case "dependency-cruiser":
+		return &programs[156]
+	case "depcruise":
+		return &programs[157]
+	case "npm-check":
+		return &programs[158]
+	case "npm-check-updates":
+		return &programs[159]
+	case "ncu":
+		return &programs[160]
+	case "size-limit":
+		return &programs[161]
+	case "bundlesize":
+		return &programs[162]
+	case "publint":
+		return &programs[163]
+	case "attw":
+		return &programs[164]
+	case "syncpack":
+		return &programs[165]
+	case "sort-package-json":
+		return &programs[166]
+	case "commitlint":
+		return &programs[167]
+	case "ls-lint":
+		return &programs[168]
+	case "secretlint":
+		return &programs[169]
+	case "sherif":
+		return &programs[170]
+	case "typedoc":
+		return &programs[171]
+	case "api-extractor":
+		return &programs[172]
+	case "license-checker":
+		return &programs[173]
+	case "tsd":
+		return &programs[174]
+	case "type-coverage":
+		return &programs[175]
+	case "ts-prune":
+		return &programs[176]
+	case "unimported":
+		return &programs[177]
+	case "sql-formatter":
+		return &programs[178]
+	case "svgo":
+		return &programs[179]
+	case "lint-staged":
+		return &programs[180]
+	case "taplo":
+		return &programs[181]
+	case "buf-lint":
+		return &programs[182]
+	case "black":
+		return &programs[183]
+	case "blkid":
+		return &programs[184]
+	case "bootctl":
+		return &programs[185]
+	case "borg":
+		return &programs[186]
+	case "borgbackup":
+		return &programs[187]
+	case "bq":
+		return &programs[188]
+	case "break":
+		return &programs[189]
+	case "continue":
+		return &programs[190]
+	case "shift":
+		return &programs[191]
+	case "brew":
+		return &programs[192]
+	case "btop":
+		return &programs[193]
+	case "atop":
+		return &programs[194]
+	case "glances":
+		return &programs[195]
+	case "nvtop":
+		return &programs[196]
+	case "iftop":
+		return &programs[197]
+	case "nethogs":
+		return &programs[198]
+	case "btrfs":
+		return &programs[199]
+	case "lvcreate":
+		return &programs[200]
+	case "vgcreate":
+		return &programs[201]
+	case "pvcreate":
+		return &programs[202]
+	case "fsck":
+		return &programs[203]
+	case "e2fsck":
+		return &programs[204]
+	case "resize2fs":
+		return &programs[205]
+	case "hdparm":
+		return &programs[206]
+	case "fsck.ext4":
+		return &programs[207]
+	case "buf":
+		return &programs[208]
+	case "buildah":
+		return &programs[209]
+	case "builtin":
+		return &programs[210]
+	case "bun":
+		return &programs[211]
+	case "bundle":
+		return &programs[212]
+	case "bundler":
+		return &programs[213]
+	case "bunx":
+		return &programs[214]
+	case "busctl":
+		return &programs[215]
+	case "busybox":
+		return &programs[216]
+	case "toybox":
+		return &programs[217]
+	case "bw":
+		return &programs[218]
+	case "bwrap":
+		return &programs[219]
+	case "bye":
+		return &programs[220]
+	case "bzip2":
+		return &programs[221]
+	case "bunzip2":
+		return &programs[222]
+	case "bzmore":
+		return &programs[223]
+	case "c++filt":
+		return &programs[224]
+	case "addr2line":
+		return &programs[225]
+	case "elfedit":
+		return &programs[226]
+	case "llvm-nm":
+		return &programs[227]
+	case "llvm-objdump":
+		return &programs[228]
+	case "llvm-readelf":
+		return &programs[229]
+	case "dwarfdump":
+		return &programs[230]
+	case "cProfile":
+		return &programs[231]
+	case "profile":
+		return &programs[232]
+	case "pdb":
+		return &programs[233]
+	case "runpy":
+		return &programs[234]
+	case "doctest":
+		return &programs[235]
+	case "viztracer":
+		return &programs[236]
+	case "kernprof":
+		return &programs[237]
+	case "memray":
+		return &programs[238]
+	case "scalene":
+		return &programs[239]
+	case "pyinstrument":
+		return &programs[240]
+	case "py-spy":
+		return &programs[241]
+	case "debugpy":
+		return &programs[242]
+	case "ipdb":
+		return &programs[243]
+	case "caffeinate":
+		return &programs[244]
+	case "caller":
+		return &programs[245]
+	case "capsh":
+		return &programs[246]
+	case "cargo":
+		return &programs[247]
+	case "cat":
+		return &programs[248]
+	case "catchsegv":
+		return &programs[249]
+	case "fakeroot":
+		return &programs[250]
+	case "eatmydata":
+		return &programs[251]
+	case "dbus-run-session":
+		return &programs[252]
+	case "torsocks":
+		return &programs[253]
+	case "torify":
+		return &programs[254]
+	case "unbuffer":
+		return &programs[255]
+	case "noglob":
+		return &programs[256]
+	case "nocorrect":
+		return &programs[257]
+	case "chronic":
+		return &programs[258]
+	case "ifne":
+		return &programs[259]
+	case "tini":
+		return &programs[260]
+	case "dumb-init":
+		return &programs[261]
+	case "with-contenv":
+		return &programs[262]
+	case "cd":
+		return &programs[263]
+	case "cdk":
+		return &programs[264]
+	case "cdktf":
+		return &programs[265]
+	case "ceph":
+		return &programs[266]
+	case "cgexec":
+		return &programs[267]
+	case "chattr":
+		return &programs[268]
+	case "setfacl":
+		return &programs[269]
+	case "chcon":
+		return &programs[270]
+	case "chdir":
+		return &programs[271]
+	case "chgrp":
+		return &programs[272]
+	case "chmod":
+		return &programs[273]
+	case "chown":
+		return &programs[274]
+	case "chpst":
+		return &programs[275]
+	case "chronyc":
+		return &programs[276]
+	case "chroot":
+		return &programs[277]
+	case "chrt":
+		return &programs[278]
+	case "cksum":
+		return &programs[279]
+	case "sum":
+		return &programs[280]
+	case "clear":
+		return &programs[281]
+	case "cmake":
+		return &programs[282]
+	case "cmp":
+		return &programs[283]
+	case "cnpm":
+		return &programs[284]
+	case "tnpm":
+		return &programs[285]
+	case "code":
+		return &programs[286]
+	case "codesign":
+		return &programs[287]
+	case "colordiff":
+		return &programs[288]
+	case "gdiff":
+		return &programs[289]
+	case "colrm":
+		return &programs[290]
+	case "column":
+		return &programs[291]
+	case "comm":
+		return &programs[292]
+	case "command":
+		return &programs[293]
+	case "command-not-found":
+		return &programs[294]
+	case "compgen":
+		return &programs[295]
+	case "complete":
+		return &programs[296]
+	case "compopt":
+		return &programs[297]
+	case "composer":
+		return &programs[298]
+	case "composer.phar":
+		return &programs[299]
+	case "concurrently":
+		return &programs[300]
+	case "conda":
+		return &programs[301]
+	case "mamba":
+		return &programs[302]
+	case "consul":
+		return &programs[303]
+	case "convert":
+		return &programs[304]
+	case "magick":
+		return &programs[305]
+	case "mogrify":
+		return &programs[306]
+	case "composite":
+		return &programs[307]
+	case "montage":
+		return &programs[308]
+	case "compare":
+		return &programs[309]
+	case "gm":
+		return &programs[310]
+	case "vips":
+		return &programs[311]
+	case "cwebp":
+		return &programs[312]
+	case "dwebp":
+		return &programs[313]
+	case "pngquant":
+		return &programs[314]
+	case "optipng":
+		return &programs[315]
+	case "jpegoptim":
+		return &programs[316]
+	case "rsvg-convert":
+		return &programs[317]
+	case "inkscape":
+		return &programs[318]
+	case "gs":
+		return &programs[319]
+	case "pdftk":
+		return &programs[320]
+	case "qpdf":
+		return &programs[321]
+	case "pdfunite":
+		return &programs[322]
+	case "wkhtmltopdf":
+		return &programs[323]
+	case "exiftool":
+		return &programs[324]
+	case "sox":
+		return &programs[325]
+	case "lame":
+		return &programs[326]
+	case "flac":
+		return &programs[327]
+	case "opusenc":
+		return &programs[328]
+	case "potrace":
+		return &programs[329]
+	case "dot":
+		return &programs[330]
+	case "neato":
+		return &programs[331]
+	case "plantuml":
+		return &programs[332]
+	case "mmdc":
+		return &programs[333]
+	case "d2":
+		return &programs[334]
+	case "pdflatex":
+		return &programs[335]
+	case "xelatex":
+		return &programs[336]
+	case "lualatex":
+		return &programs[337]
+	case "latex":
+		return &programs[338]
+	case "tex":
+		return &programs[339]
+	case "bibtex":
+		return &programs[340]
+	case "biber":
+		return &programs[341]
+	case "makeindex":
+		return &programs[342]
+	case "tectonic":
+		return &programs[343]
+	case "typst":
+		return &programs[344]
+	case "asciidoctor":
+		return &programs[345]
+	case "asciidoc":
+		return &programs[346]
+	case "groff":
+		return &programs[347]
+	case "troff":
+		return &programs[348]
+	case "nroff":
+		return &programs[349]
+	case "soffice":
+		return &programs[350]
+	case "libreoffice":
+		return &programs[351]
+	case "unoconv":
+		return &programs[352]
+	case "calibre":
+		return &programs[353]
+	case "ebook-convert":
+		return &programs[354]
+	case "antiword":
+		return &programs[355]
+	case "catdoc":
+		return &programs[356]
+	case "docx2txt":
+		return &programs[357]
+	case "xlsx2csv":
+		return &programs[358]
+	case "csvtool":
+		return &programs[359]
+	case "openscad":
+		return &programs[360]
+	case "blender":
+		return &programs[361]
+	case "stl2gcode":
+		return &programs[362]
+	case "coredumpctl":
+		return &programs[363]
+	case "corepack":
+		return &programs[364]
+	case "corosync-cfgtool":
+		return &programs[365]
+	case "coverage":
+		return &programs[366]
+	case "cp":
+		return &programs[367]
+	case "cpack":
+		return &programs[368]
+	case "cpio":
+		return &programs[369]
+	case "cpp":
+		return &programs[370]
+	case "gfortran":
+		return &programs[371]
+	case "tcc":
+		return &programs[372]
+	case "icx":
+		return &programs[373]
+	case "icpx":
+		return &programs[374]
+	case "nvcc":
+		return &programs[375]
+	case "emcc":
+		return &programs[376]
+	case "em++":
+		return &programs[377]
+	case "musl-gcc":
+		return &programs[378]
+	case "cqlsh":
+		return &programs[379]
+	case "clickhouse-client":
+		return &programs[380]
+	case "crane":
+		return &programs[381]
+	case "crictl":
+		return &programs[382]
+	case "crontab":
+		return &programs[383]
+	case "cross-env":
+		return &programs[384]
+	case "cross-env-shell":
+		return &programs[385]
+	case "cryptsetup":
+		return &programs[386]
+	case "csh":
+		return &programs[387]
+	case "tcsh":
+		return &programs[388]
+	case "csplit":
+		return &programs[389]
+	case "ctest":
+		return &programs[390]
+	case "curl":
+		return &programs[391]
+	case "cut":
+		return &programs[392]
+	case "cypress":
+		return &programs[393]
+	case "date":
+		return &programs[394]
+	case "dbus-launch":
+		return &programs[395]
+	case "dc3dd":
+		return &programs[396]
+	case "dcfldd":
+		return &programs[397]
+	case "mkdosfs":
+		return &programs[398]
+	case "mkfs.bfs":
+		return &programs[399]
+	case "mkfs.cramfs":
+		return &programs[400]
+	case "mkfs.exfat":
+		return &programs[401]
+	case "mkfs.f2fs":
+		return &programs[402]
+	case "mkfs.jfs":
+		return &programs[403]
+	case "mkfs.minix":
+		return &programs[404]
+	case "mkfs.msdos":
+		return &programs[405]
+	case "mkfs.reiserfs":
+		return &programs[406]
+	case "mkntfs":
+		return &programs[407]
+	case "newfs":
+		return &programs[408]
+	case "dd":
+		return &programs[409]
+	case "declare":
+		return &programs[410]
+	case "typeset":
+		return &programs[411]
+	case "local":
+		return &programs[412]
+	case "readonly":
+		return &programs[413]
+	case "defaults":
+		return &programs[414]
+	case "delta":
+		return &programs[415]
+	case "delv":
+		return &programs[416]
+	case "deno":
+		return &programs[417]
+	case "df":
+		return &programs[418]
+	case "diff":
+		return &programs[419]
+	case "diff3":
+		return &programs[420]
+	case "diffstat":
+		return &programs[421]
+	case "difft":
+		return &programs[422]
+	case "difftastic":
+		return &programs[423]
+	case "diff-so-fancy":
+		return &programs[424]
+	case "icdiff":
+		return &programs[425]
+	case "sd":
+		return &programs[426]
+	case "choose":
+		return &programs[427]
+	case "gron":
+		return &programs[428]
+	case "fx":
+		return &programs[429]
+	case "jo":
+		return &programs[430]
+	case "jc":
+		return &programs[431]
+	case "dasel":
+		return &programs[432]
+	case "xsv":
+		return &programs[433]
+	case "qsv":
+		return &programs[434]
+	case "csvcut":
+		return &programs[435]
+	case "csvgrep":
+		return &programs[436]
+	case "csvlook":
+		return &programs[437]
+	case "in2csv":
+		return &programs[438]
+	case "mlr":
+		return &programs[439]
+	case "htmlq":
+		return &programs[440]
+	case "pup":
+		return &programs[441]
+	case "tomlq":
+		return &programs[442]
+	case "gum":
+		return &programs[443]
+	case "glow":
+		return &programs[444]
+	case "grex":
+		return &programs[445]
+	case "tldr":
+		return &programs[446]
+	case "shellspec":
+		return &programs[447]
+	case "actionlint":
+		return &programs[448]
+	case "act":
+		return &programs[449]
+	case "gitleaks":
+		return &programs[450]
+	case "trufflehog":
+		return &programs[451]
+	case "detect-secrets":
+		return &programs[452]
+	case "ctags":
+		return &programs[453]
+	case "cscope":
+		return &programs[454]
+	case "comby":
+		return &programs[455]
+	case "jscodeshift":
+		return &programs[456]
+	case "claude":
+		return &programs[457]
+	case "codex":
+		return &programs[458]
+	case "gemini":
+		return &programs[459]
+	case "aider":
+		return &programs[460]
+	case "llm":
+		return &programs[461]
+	case "ollama":
+		return &programs[462]
+	case "goose":
+		return &programs[463]
+	case "opencode":
+		return &programs[464]
+	case "copilot":
+		return &programs[465]
+	case "lazygit":
+		return &programs[466]
+	case "gitui":
+		return &programs[467]
+	case "tig":
+		return &programs[468]
+	case "watchman":
+		return &programs[469]
+	case "dig":
+		return &programs[470]
+	case "dir":
+		return &programs[471]
+	case "dircolors":
+		return &programs[472]
+	case "direnv":
+		return &programs[473]
+	case "dirname":
+		return &programs[474]
+	case "dirs":
+		return &programs[475]
+	case "diskutil":
+		return &programs[476]
+	case "disown":
+		return &programs[477]
+	case "dlv":
+		return &programs[478]
+	case "dmesg":
+		return &programs[479]
+	case "dmsetup":
+		return &programs[480]
+	case "dnf":
+		return &programs[481]
+	case "yum":
+		return &programs[482]
+	case "microdnf":
+		return &programs[483]
+	case "doas":
+		return &programs[484]
+	case "docker":
+		return &programs[485]
+	case "podman":
+		return &programs[486]
+	case "nerdctl":
+		return &programs[487]
+	case "docker-compose":
+		return &programs[488]
+	case "podman-compose":
+		return &programs[489]
+	case "doctl":
+		return &programs[490]
+	case "dos2unix":
+		return &programs[491]
+	case "unix2dos":
+		return &programs[492]
+	case "mac2unix":
+		return &programs[493]
+	case "dotenv":
+		return &programs[494]
+	case "dotnet":
+		return &programs[495]
+	case "dpkg":
+		return &programs[496]
+	case "dpkg-deb":
+		return &programs[497]
+	case "dpkg-query":
+		return &programs[498]
+	case "drill":
+		return &programs[499]
+	case "dropdb":
+		return &programs[500]
+	case "dropuser":
+		return &programs[501]
+	case "dscl":
+		return &programs[502]
+	case "dstat":
+		return &programs[503]
+	case "lsscsi":
+		return &programs[504]
+	case "lvdisplay":
+		return &programs[505]
+	case "mdls":
+		return &programs[506]
+	case "modinfo":
+		return &programs[507]
+	case "pvdisplay":
+		return &programs[508]
+	case "repoquery":
+		return &programs[509]
+	case "sar":
+		return &programs[510]
+	case "tload":
+		return &programs[511]
+	case "vgdisplay":
+		return &programs[512]
+	case "du":
+		return &programs[513]
+	case "echo":
+		return &programs[514]
+	case "ed":
+		return &programs[515]
+	case "red":
+		return &programs[516]
+	case "eksctl":
+		return &programs[517]
+	case "emulate":
+		return &programs[518]
+	case "enable":
+		return &programs[519]
+	case "entr":
+		return &programs[520]
+	case "env":
+		return &programs[521]
+	case "envsubst":
+		return &programs[522]
+	case "esbuild":
+		return &programs[523]
+	case "eslint":
+		return &programs[524]
+	case "eslint_d":
+		return &programs[525]
+	case "xo":
+		return &programs[526]
+	case "standard":
+		return &programs[527]
+	case "semistandard":
+		return &programs[528]
+	case "ts-standard":
+		return &programs[529]
+	case "etcdctl":
+		return &programs[530]
+	case "ethtool":
+		return &programs[531]
+	case "eval":
+		return &programs[532]
+	case "exec":
+		return &programs[533]
+	case "exit":
+		return &programs[534]
+	case "return":
+		return &programs[535]
+	case "expand":
+		return &programs[536]
+	case "unexpand":
+		return &programs[537]
+	case "expect":
+		return &programs[538]
+	case "export":
+		return &programs[539]
+	case "expr":
+		return &programs[540]
+	case "eza":
+		return &programs[541]
+	case "exa":
+		return &programs[542]
+	case "lsd":
+		return &programs[543]
+	case "fail2ban-client":
+		return &programs[544]
+	case "faketime":
+		return &programs[545]
+	case "fc":
+		return &programs[546]
+	case "fd":
+		return &programs[547]
+	case "fdfind":
+		return &programs[548]
+	case "fdisk":
+		return &programs[549]
+	case "gdisk":
+		return &programs[550]
+	case "fetch":
+		return &programs[551]
+	case "ffmpeg":
+		return &programs[552]
+	case "ffplay":
+		return &programs[553]
+	case "ffprobe":
+		return &programs[554]
+	case "file":
+		return &programs[555]
+	case "finch":
+		return &programs[556]
+	case "find":
+		return &programs[557]
+	case "finger":
+		return &programs[558]
+	case "firejail":
+		return &programs[559]
+	case "firewall-cmd":
+		return &programs[560]
+	case "fish":
+		return &programs[561]
+	case "flatpak":
+		return &programs[562]
+	case "flock":
+		return &programs[563]
+	case "flux":
+		return &programs[564]
+	case "fly":
+		return &programs[565]
+	case "flyctl":
+		return &programs[566]
+	case "fmt":
+		return &programs[567]
+	case "fnm":
+		return &programs[568]
+	case "n":
+		return &programs[569]
+	case "nodenv":
+		return &programs[570]
+	case "volta":
+		return &programs[571]
+	case "nvm":
+		return &programs[572]
+	case "nvs":
+		return &programs[573]
+	case "fold":
+		return &programs[574]
+	case "free":
+		return &programs[575]
+	case "vmstat":
+		return &programs[576]
+	case "iostat":
+		return &programs[577]
+	case "mpstat":
+		return &programs[578]
+	case "lscpu":
+		return &programs[579]
+	case "lsmem":
+		return &programs[580]
+	case "lspci":
+		return &programs[581]
+	case "lsusb":
+		return &programs[582]
+	case "lsmod":
+		return &programs[583]
+	case "lsns":
+		return &programs[584]
+	case "lsipc":
+		return &programs[585]
+	case "lslocks":
+		return &programs[586]
+	case "dmidecode":
+		return &programs[587]
+	case "hwinfo":
+		return &programs[588]
+	case "numastat":
+		return &programs[589]
+	case "getfacl":
+		return &programs[590]
+	case "lsattr":
+		return &programs[591]
+	case "last":
+		return &programs[592]
+	case "locale":
+		return &programs[593]
+	case "getcap":
+		return &programs[594]
+	case "sw_vers":
+		return &programs[595]
+	case "system_profiler":
+		return &programs[596]
+	case "vm_stat":
+		return &programs[597]
+	case "cal":
+		return &programs[598]
+	case "pstree":
+		return &programs[599]
+	case "pidof":
+		return &programs[600]
+	case "pwdx":
+		return &programs[601]
+	case "pmap":
+		return &programs[602]
+	case "lsfd":
+		return &programs[603]
+	case "findmnt":
+		return &programs[604]
+	case "mountpoint":
+		return &programs[605]
+	case "ftp":
+		return &programs[606]
+	case "fuser":
+		return &programs[607]
+	case "fusermount":
+		return &programs[608]
+	case "fusermount3":
+		return &programs[609]
+	case "sshfs":
+		return &programs[610]
+	case "xfs_growfs":
+		return &programs[611]
+	case "xfs_repair":
+		return &programs[612]
+	case "fstrim":
+		return &programs[613]
+	case "partprobe":
+		return &programs[614]
+	case "partx":
+		return &programs[615]
+	case "kpartx":
+		return &programs[616]
+	case "dumpe2fs":
+		return &programs[617]
+	case "debugfs":
+		return &programs[618]
+	case "e2label":
+		return &programs[619]
+	case "quota":
+		return &programs[620]
+	case "setquota":
+		return &programs[621]
+	case "setfattr":
+		return &programs[622]
+	case "chvt":
+		return &programs[623]
+	case "depmod":
+		return &programs[624]
+	case "efibootmgr":
+		return &programs[625]
+	case "grub-install":
+		return &programs[626]
+	case "update-grub":
+		return &programs[627]
+	case "update-initramfs":
+		return &programs[628]
+	case "dracut":
+		return &programs[629]
+	case "hwclock":
+		return &programs[630]
+	case "ip6tables":
+		return &programs[631]
+	case "iptables-restore":
+		return &programs[632]
+	case "tc":
+		return &programs[633]
+	case "brctl":
+		return &programs[634]
+	case "ifup":
+		return &programs[635]
+	case "ifdown":
+		return &programs[636]
+	case "wpa_cli":
+		return &programs[637]
+	case "rfkill":
+		return &programs[638]
+	case "dhclient":
+		return &programs[639]
+	case "bluetoothctl":
+		return &programs[640]
+	case "chage":
+		return &programs[641]
+	case "chfn":
+		return &programs[642]
+	case "vipw":
+		return &programs[643]
+	case "pwck":
+		return &programs[644]
+	case "setenforce":
+		return &programs[645]
+	case "semanage":
+		return &programs[646]
+	case "restorecon":
+		return &programs[647]
+	case "aa-enforce":
+		return &programs[648]
+	case "auditctl":
+		return &programs[649]
+	case "wall":
+		return &programs[650]
+	case "write":
+		return &programs[651]
+	case "mesg":
+		return &programs[652]
+	case "atrm":
+		return &programs[653]
+	case "atq":
+		return &programs[654]
+	case "locale-gen":
+		return &programs[655]
+	case "dpkg-reconfigure":
+		return &programs[656]
+	case "alternatives":
+		return &programs[657]
+	case "systemsetup":
+		return &programs[658]
+	case "pmset":
+		return &programs[659]
+	case "csrutil":
+		return &programs[660]
+	case "softwareupdate":
+		return &programs[661]
+	case "chkconfig":
+		return &programs[662]
+	case "rc-service":
+		return &programs[663]
+	case "rc-update":
+		return &programs[664]
+	case "invoke-rc.d":
+		return &programs[665]
+	case "update-rc.d":
+		return &programs[666]
+	case "sv":
+		return &programs[667]
+	case "runit":
+		return &programs[668]
+	case "s6-svc":
+		return &programs[669]
+	case "monit":
+		return &programs[670]
+	case "certbot":
+		return &programs[671]
+	case "acme.sh":
+		return &programs[672]
+	case "wg":
+		return &programs[673]
+	case "wg-quick":
+		return &programs[674]
+	case "openvpn":
+		return &programs[675]
+	case "ipsec":
+		return &programs[676]
+	case "tailscale":
+		return &programs[677]
+	case "zerotier-cli":
+		return &programs[678]
+	case "cloudflared":
+		return &programs[679]
+	case "dd_rescue":
+		return &programs[680]
+	case "testdisk":
+		return &programs[681]
+	case "wodim":
+		return &programs[682]
+	case "growisofs":
+		return &programs[683]
+	case "mkisofs":
+		return &programs[684]
+	case "xorriso":
+		return &programs[685]
+	case "genisoimage":
+		return &programs[686]
+	case "sgpio":
+		return &programs[687]
+	case "racadm":
+		return &programs[688]
+	case "virt-install":
+		return &programs[689]
+	case "qemu-img":
+		return &programs[690]
+	case "qemu-system-x86_64":
+		return &programs[691]
+	case "VBoxManage":
+		return &programs[692]
+	case "vmrun":
+		return &programs[693]
+	case "xl":
+		return &programs[694]
+	case "osqueryi":
+		return &programs[695]
+	case "fstab-decode":
+		return &programs[696]
+	case "ntpdate":
+		return &programs[697]
+	case "rdate":
+		return &programs[698]
+	case "rtcwake":
+		return &programs[699]
+	case "nologin":
+		return &programs[700]
+	case "sulogin":
+		return &programs[701]
+	case "agetty":
+		return &programs[702]
+	case "login":
+		return &programs[703]
+	case "fzf":
+		return &programs[704]
+	case "gcc":
+		return &programs[705]
+	case "cc":
+		return &programs[706]
+	case "g++":
+		return &programs[707]
+	case "c++":
+		return &programs[708]
+	case "clang":
+		return &programs[709]
+	case "clang++":
+		return &programs[710]
+	case "gcc-10":
+		return &programs[711]
+	case "gcc-11":
+		return &programs[712]
+	case "gcc-12":
+		return &programs[713]
+	case "gcc-13":
+		return &programs[714]
+	case "gcc-14":
+		return &programs[715]
+	case "g++-10":
+		return &programs[716]
+	case "g++-11":
+		return &programs[717]
+	case "g++-12":
+		return &programs[718]
+	case "g++-13":
+		return &programs[719]
+	case "g++-14":
+		return &programs[720]
+	case "clang-14":
+		return &programs[721]
+	case "clang-15":
+		return &programs[722]
+	case "clang-16":
+		return &programs[723]
+	case "clang-17":
+		return &programs[724]
+	case "clang-18":
+		return &programs[725]
+	case "clang-19":
+		return &programs[726]
+	case "clang++-14":
+		return &programs[727]
+	case "clang++-15":
+		return &programs[728]
+	case "clang++-16":
+		return &programs[729]
+	case "clang++-17":
+		return &programs[730]
+	case "clang++-18":
+		return &programs[731]
+	case "x86_64-linux-gnu-gcc":
+		return &programs[732]
+	case "aarch64-linux-gnu-gcc":
+		return &programs[733]
+	case "gcloud":
+		return &programs[734]
+	case "gdb":
+		return &programs[735]
+	case "gem":
+		return &programs[736]
+	case "getconf":
+		return &programs[737]
+	case "getopts":
+		return &programs[738]
+	case "gfind":
+		return &programs[739]
+	case "gh":
+		return &programs[740]
+	case "ghc":
+		return &programs[741]
+	case "ghci":
+		return &programs[742]
+	case "runghc":
+		return &programs[743]
+	case "runhaskell":
+		return &programs[744]
+	case "ginstall":
+		return &programs[745]
+	case "git":
+		return &programs[746]
+	case "glab":
+		return &programs[747]
+	case "gls":
+		return &programs[748]
+	case "gnuplot":
+		return &programs[749]
+	case "go":
+		return &programs[750]
+	case "go1.21":
+		return &programs[751]
+	case "go1.22":
+		return &programs[752]
+	case "go1.23":
+		return &programs[753]
+	case "go1.24":
+		return &programs[754]
+	case "go1.25":
+		return &programs[755]
+	case "go1.26":
+		return &programs[756]
+	case "gotip":
+		return &programs[757]
+	case "god":
+		return &programs[758]
+	case "gofmt":
+		return &programs[759]
+	case "goimports":
+		return &programs[760]
+	case "gofumpt":
+		return &programs[761]
+	case "gci":
+		return &programs[762]
+	case "golines":
+		return &programs[763]
+	case "gojq":
+		return &programs[764]
+	case "jaq":
+		return &programs[765]
+	case "golangci-lint":
+		return &programs[766]
+	case "gosu":
+		return &programs[767]
+	case "su-exec":
+		return &programs[768]
+	case "setuidgid":
+		return &programs[769]
+	case "gpg":
+		return &programs[770]
+	case "gpg-agent":
+		return &programs[771]
+	case "gpg2":
+		return &programs[772]
+	case "gpgv":
+		return &programs[773]
+	case "age":
+		return &programs[774]
+	case "age-keygen":
+		return &programs[775]
+	case "sops":
+		return &programs[776]
+	case "pass":
+		return &programs[777]
+	case "gopass":
+		return &programs[778]
+	case "minisign":
+		return &programs[779]
+	case "signify":
+		return &programs[780]
+	case "keybase":
+		return &programs[781]
+	case "lpass":
+		return &programs[782]
+	case "infisical":
+		return &programs[783]
+	case "chamber":
+		return &programs[784]
+	case "aws-vault":
+		return &programs[785]
+	case "teller":
+		return &programs[786]
+	case "gradle":
+		return &programs[787]
+	case "gradlew":
+		return &programs[788]
+	case "grealpath":
+		return &programs[789]
+	case "grep":
+		return &programs[790]
+	case "egrep":
+		return &programs[791]
+	case "fgrep":
+		return &programs[792]
+	case "zgrep":
+		return &programs[793]
+	case "zegrep":
+		return &programs[794]
+	case "zfgrep":
+		return &programs[795]
+	case "bzgrep":
+		return &programs[796]
+	case "xzgrep":
+		return &programs[797]
+	case "groovy":
+		return &programs[798]
+	case "scala":
+		return &programs[799]
+	case "kotlin":
+		return &programs[800]
+	case "kscript":
+		return &programs[801]
+	case "jshell":
+		return &programs[802]
+	case "julia":
+		return &programs[803]
+	case "elixir":
+		return &programs[804]
+	case "iex":
+		return &programs[805]
+	case "erl":
+		return &programs[806]
+	case "escript":
+		return &programs[807]
+	case "clojure":
+		return &programs[808]
+	case "clj":
+		return &programs[809]
+	case "bb":
+		return &programs[810]
+	case "racket":
+		return &programs[811]
+	case "guile":
+		return &programs[812]
+	case "sbcl":
+		return &programs[813]
+	case "emacs":
+		return &programs[814]
+	case "emacsclient":
+		return &programs[815]
+	case "swipl":
+		return &programs[816]
+	case "octave":
+		return &programs[817]
+	case "matlab":
+		return &programs[818]
+	case "janet":
+		return &programs[819]
+	case "gjs":
+		return &programs[820]
+	case "qjs":
+		return &programs[821]
+	case "d8":
+		return &programs[822]
+	case "bun.exe":
+		return &programs[823]
+	case "ts-node":
+		return &programs[824]
+	case "tsx":
+		return &programs[825]
+	case "esno":
+		return &programs[826]
+	case "babel-node":
+		return &programs[827]
+	case "vite-node":
+		return &programs[828]
+	case "coffee":
+		return &programs[829]
+	case "gsed":
+		return &programs[830]
+	case "gsort":
+		return &programs[831]
+	case "gsplit":
+		return &programs[832]
+	case "gsutil":
+		return &programs[833]
+	case "gtar":
+		return &programs[834]
+	case "bsdtar":
+		return &programs[835]
+	case "gtime":
+		return &programs[836]
+	case "gtimeout":
+		return &programs[837]
+	case "gunicorn":
+		return &programs[838]
+	case "uvicorn":
+		return &programs[839]
+	case "hypercorn":
+		return &programs[840]
+	case "daphne":
+		return &programs[841]
+	case "waitress-serve":
+		return &programs[842]
+	case "uwsgi":
+		return &programs[843]
+	case "flask":
+		return &programs[844]
+	case "fastapi":
+		return &programs[845]
+	case "granian":
+		return &programs[846]
+	case "celery":
+		return &programs[847]
+	case "django-admin":
+		return &programs[848]
+	case "alembic":
+		return &programs[849]
+	case "airflow":
+		return &programs[850]
+	case "dagster":
+		return &programs[851]
+	case "prefect":
+		return &programs[852]
+	case "dbt":
+		return &programs[853]
+	case "scrapy":
+		return &programs[854]
+	case "locust":
+		return &programs[855]
+	case "rq":
+		return &programs[856]
+	case "dramatiq":
+		return &programs[857]
+	case "huey":
+		return &programs[858]
+	case "supervisord":
+		return &programs[859]
+	case "supervisorctl":
+		return &programs[860]
+	case "ansible-galaxy":
+		return &programs[861]
+	case "ansible-inventory":
+		return &programs[862]
+	case "ansible-doc":
+		return &programs[863]
+	case "salt":
+		return &programs[864]
+	case "salt-call":
+		return &programs[865]
+	case "puppet":
+		return &programs[866]
+	case "chef-client":
+		return &programs[867]
+	case "knife":
+		return &programs[868]
+	case "guniq":
+		return &programs[869]
+	case "gwc":
+		return &programs[870]
+	case "gzip":
+		return &programs[871]
+	case "gunzip":
+		return &programs[872]
+	case "hash":
+		return &programs[873]
+	case "hcloud":
+		return &programs[874]
+	case "hd":
+		return &programs[875]
+	case "hdiutil":
+		return &programs[876]
+	case "head":
+		return &programs[877]
+	case "helm":
+		return &programs[878]
+	case "help":
+		return &programs[879]
+	case "heroku":
+		return &programs[880]
+	case "hexdump":
+		return &programs[881]
+	case "hg":
+		return &programs[882]
+	case "history":
+		return &programs[883]
+	case "host":
+		return &programs[884]
+	case "nslookup":
+		return &programs[885]
+	case "getent":
+		return &programs[886]
+	case "hostid":
+		return &programs[887]
+	case "hostname":
+		return &programs[888]
+	case "htpasswd":
+		return &programs[889]
+	case "http":
+		return &programs[890]
+	case "https":
+		return &programs[891]
+	case "xh":
+		return &programs[892]
+	case "xhs":
+		return &programs[893]
+	case "httpie":
+		return &programs[894]
+	case "http-server":
+		return &programs[895]
+	case "serve":
+		return &programs[896]
+	case "http.server":
+		return &programs[897]
+	case "hyperfine":
+		return &programs[898]
+	case "iconv":
+		return &programs[899]
+	case "id":
+		return &programs[900]
+	case "identify":
+		return &programs[901]
+	case "pdffonts":
+		return &programs[902]
+	case "mediainfo":
+		return &programs[903]
+	case "mutool":
+		return &programs[904]
+	case "tiffinfo":
+		return &programs[905]
+	case "pnginfo":
+		return &programs[906]
+	case "jpeginfo":
+		return &programs[907]
+	case "xlsinfo":
+		return &programs[908]
+	case "fc-list":
+		return &programs[909]
+	case "fc-match":
+		return &programs[910]
+	case "ifconfig":
+		return &programs[911]
+	case "influx":
+		return &programs[912]
+	case "info":
+		return &programs[913]
+	case "inotifywait":
+		return &programs[914]
+	case "inotifywatch":
+		return &programs[915]
+	case "fsnotifywait":
+		return &programs[916]
+	case "fswatch":
+		return &programs[917]
+	case "install":
+		return &programs[918]
+	case "integer":
+		return &programs[919]
+	case "float":
+		return &programs[920]
+	case "invoke":
+		return &programs[921]
+	case "doit":
+		return &programs[922]
+	case "nox":
+		return &programs[923]
+	case "ant":
+		return &programs[924]
+	case "sbt":
+		return &programs[925]
+	case "grunt":
+		return &programs[926]
+	case "gulp":
+		return &programs[927]
+	case "mage":
+		return &programs[928]
+	case "ionice":
+		return &programs[929]
+	case "ip":
+		return &programs[930]
+	case "ipmitool":
+		return &programs[931]
+	case "iptables":
+		return &programs[932]
+	case "ipython":
+		return &programs[933]
+	case "ipython3":
+		return &programs[934]
+	case "isort":
+		return &programs[935]
+	case "istioctl":
+		return &programs[936]
+	case "iwconfig":
+		return &programs[937]
+	case "java":
+		return &programs[938]
+	case "javac":
+		return &programs[939]
+	case "jest":
+		return &programs[940]
+	case "jj":
+		return &programs[941]
+	case "jobs":
+		return &programs[942]
+	case "join":
+		return &programs[943]
+	case "journalctl":
+		return &programs[944]
+	case "jq":
+		return &programs[945]
+	case "jruby":
+		return &programs[946]
+	case "irb":
+		return &programs[947]
+	case "json.tool":
+		return &programs[948]
+	case "jupyter":
+		return &programs[949]
+	case "jupyter-lab":
+		return &programs[950]
+	case "jupyter-notebook":
+		return &programs[951]
+	case "jupyter-nbconvert":
+		return &programs[952]
+	case "papermill":
+		return &programs[953]
+	case "streamlit":
+		return &programs[954]
+	case "gradio":
+		return &programs[955]
+	case "chainlit":
+		return &programs[956]
+	case "mlflow":
+		return &programs[957]
+	case "tensorboard":
+		return &programs[958]
+	case "just":
+		return &programs[959]
+	case "k":
+		return &programs[960]
+	case "kubecolor":
+		return &programs[961]
+	case "k3d":
+		return &programs[962]
+	case "k3s":
+		return &programs[963]
+	case "microk8s":
+		return &programs[964]
+	case "colima":
+		return &programs[965]
+	case "rancher-desktop":
+		return &programs[966]
+	case "lima":
+		return &programs[967]
+	case "limactl":
+		return &programs[968]
+	case "k9s":
+		return &programs[969]
+	case "kubetail":
+		return &programs[970]
+	case "linkerd":
+		return &programs[971]
+	case "cilium":
+		return &programs[972]
+	case "kops":
+		return &programs[973]
+	case "tkn":
+		return &programs[974]
+	case "kn":
+		return &programs[975]
+	case "crossplane":
+		return &programs[976]
+	case "werf":
+		return &programs[977]
+	case "devspace":
+		return &programs[978]
+	case "okteto":
+		return &programs[979]
+	case "kubeseal":
+		return &programs[980]
+	case "kubeconform":
+		return &programs[981]
+	case "kubeval":
+		return &programs[982]
+	case "conftest":
+		return &programs[983]
+	case "opa":
+		return &programs[984]
+	case "grype":
+		return &programs[985]
+	case "syft":
+		return &programs[986]
+	case "cosign":
+		return &programs[987]
+	case "dive":
+		return &programs[988]
+	case "ctr":
+		return &programs[989]
+	case "buildctl":
+		return &programs[990]
+	case "umoci":
+		return &programs[991]
+	case "dockle":
+		return &programs[992]
+	case "docker-machine":
+		return &programs[993]
+	case "kexec":
+		return &programs[994]
+	case "reboot":
+		return &programs[995]
+	case "halt":
+		return &programs[996]
+	case "poweroff":
+		return &programs[997]
+	case "init":
+		return &programs[998]
+	case "telinit":
+		return &programs[999]
+	case "kill":
+		return &programs[1000]
+	case "killall":
+		return &programs[1001]
+	case "killall5":
+		return &programs[1002]
+	case "kind":
+		return &programs[1003]
+	case "kubeadm":
+		return &programs[1004]
+	case "kubectl":
+		return &programs[1005]
+	case "oc":
+		return &programs[1006]
+	case "kubectx":
+		return &programs[1007]
+	case "kubens":
+		return &programs[1008]
+	case "kustomize":
+		return &programs[1009]
+	case "lastlog":
+		return &programs[1010]
+	case "latexmk":
+		return &programs[1011]
+	case "launchctl":
+		return &programs[1012]
+	case "ld":
+		return &programs[1013]
+	case "ld.lld":
+		return &programs[1014]
+	case "lld":
+		return &programs[1015]
+	case "ld.gold":
+		return &programs[1016]
+	case "mold":
+		return &programs[1017]
+	case "as":
+		return &programs[1018]
+	case "nasm":
+		return &programs[1019]
+	case "yasm":
+		return &programs[1020]
+	case "objcopy":
+		return &programs[1021]
+	case "strip":
+		return &programs[1022]
+	case "ranlib":
+		return &programs[1023]
+	case "dlltool":
+		return &programs[1024]
+	case "windres":
+		return &programs[1025]
+	case "llvm-objcopy":
+		return &programs[1026]
+	case "llvm-strip":
+		return &programs[1027]
+	case "ld-linux-x86-64.so.2":
+		return &programs[1028]
+	case "ld-linux.so.2":
+		return &programs[1029]
+	case "ld-linux-aarch64.so.1":
+		return &programs[1030]
+	case "ld-linux-armhf.so.3":
+		return &programs[1031]
+	case "ld-musl-x86_64.so.1":
+		return &programs[1032]
+	case "ld.so":
+		return &programs[1033]
+	case "ldapadd":
+		return &programs[1034]
+	case "ldapmodify":
+		return &programs[1035]
+	case "ldapdelete":
+		return &programs[1036]
+	case "ldapsearch":
+		return &programs[1037]
+	case "ldapwhoami":
+		return &programs[1038]
+	case "ldconfig":
+		return &programs[1039]
+	case "ldd":
+		return &programs[1040]
+	case "lerna":
+		return &programs[1041]
+	case "nx":
+		return &programs[1042]
+	case "less":
+		return &programs[1043]
+	case "lessecho":
+		return &programs[1044]
+	case "let":
+		return &programs[1045]
+	case "lftp":
+		return &programs[1046]
+	case "link":
+		return &programs[1047]
+	case "linode-cli":
+		return &programs[1048]
+	case "oci":
+		return &programs[1049]
+	case "ibmcloud":
+		return &programs[1050]
+	case "scw":
+		return &programs[1051]
+	case "vultr-cli":
+		return &programs[1052]
+	case "render":
+		return &programs[1053]
+	case "dokku":
+		return &programs[1054]
+	case "cf":
+		return &programs[1055]
+	case "eb":
+		return &programs[1056]
+	case "sam":
+		return &programs[1057]
+	case "copilot-aws":
+		return &programs[1058]
+	case "cfn":
+		return &programs[1059]
+	case "aliyun":
+		return &programs[1060]
+	case "tccli":
+		return &programs[1061]
+	case "yc":
+		return &programs[1062]
+	case "stripe":
+		return &programs[1063]
+	case "twilio":
+		return &programs[1064]
+	case "sentry-cli":
+		return &programs[1065]
+	case "datadog-ci":
+		return &programs[1066]
+	case "newrelic":
+		return &programs[1067]
+	case "sonar-scanner":
+		return &programs[1068]
+	case "circleci":
+		return &programs[1069]
+	case "travis":
+		return &programs[1070]
+	case "hub":
+		return &programs[1071]
+	case "tea":
+		return &programs[1072]
+	case "bb-cli":
+		return &programs[1073]
+	case "jira":
+		return &programs[1074]
+	case "linear":
+		return &programs[1075]
+	case "slack":
+		return &programs[1076]
+	case "sfdx":
+		return &programs[1077]
+	case "sf":
+		return &programs[1078]
+	case "shopify":
+		return &programs[1079]
+	case "contentful":
+		return &programs[1080]
+	case "sanity":
+		return &programs[1081]
+	case "auth0":
+		return &programs[1082]
+	case "okta":
+		return &programs[1083]
+	case "launchdarkly":
+		return &programs[1084]
+	case "ngrok-cli":
+		return &programs[1085]
+	case "gitlab-runner":
+		return &programs[1086]
+	case "jenkins-cli":
+		return &programs[1087]
+	case "drone":
+		return &programs[1088]
+	case "buildkite-agent":
+		return &programs[1089]
+	case "argo":
+		return &programs[1090]
+	case "entire":
+		return &programs[1091]
+	case "linux32":
+		return &programs[1092]
+	case "linux64":
+		return &programs[1093]
+	case "i386":
+		return &programs[1094]
+	case "x86_64":
+		return &programs[1095]
+	case "uname26":
+		return &programs[1096]
+	case "lipo":
+		return &programs[1097]
+	case "lldb":
+		return &programs[1098]
+	case "rr":
+		return &programs[1099]
+	case "cgdb":
+		return &programs[1100]
+	case "pwndbg":
+		return &programs[1101]
+	case "gdb-multiarch":
+		return &programs[1102]
+	case "lldb-15":
+		return &programs[1103]
+	case "ln":
+		return &programs[1104]
+	case "locate":
+		return &programs[1105]
+	case "loginctl":
+		return &programs[1106]
+	case "logout":
+		return &programs[1107]
+	case "logrotate":
+		return &programs[1108]
+	case "look":
+		return &programs[1109]
+	case "losetup":
+		return &programs[1110]
+	case "ls":
+		return &programs[1111]
+	case "lsblk":
+		return &programs[1112]
+	case "lshw":
+		return &programs[1113]
+	case "lsof":
+		return &programs[1114]
+	case "ltrace":
+		return &programs[1115]
+	case "lua":
+		return &programs[1116]
+	case "lua5.1":
+		return &programs[1117]
+	case "lua5.2":
+		return &programs[1118]
+	case "lua5.3":
+		return &programs[1119]
+	case "lua5.4":
+		return &programs[1120]
+	case "luajit":
+		return &programs[1121]
+	case "texlua":
+		return &programs[1122]
+	case "lvs":
+		return &programs[1123]
+	case "vgs":
+		return &programs[1124]
+	case "pvs":
+		return &programs[1125]
+	case "lxc":
+		return &programs[1126]
+	case "incus":
+		return &programs[1127]
+	case "lz4":
+		return &programs[1128]
+	case "unlz4":
+		return &programs[1129]
+	case "machinectl":
+		return &programs[1130]
+	case "make":
+		return &programs[1131]
+	case "gmake":
+		return &programs[1132]
+	case "man":
+		return &programs[1133]
+	case "mapfile":
+		return &programs[1134]
+	case "readarray":
+		return &programs[1135]
+	case "mariadb-dump":
+		return &programs[1136]
+	case "mariadb-admin":
+		return &programs[1137]
+	case "mysqlcheck":
+		return &programs[1138]
+	case "mariadb-check":
+		return &programs[1139]
+	case "mariadb-show":
+		return &programs[1140]
+	case "mysqlpump":
+		return &programs[1141]
+	case "mysqlslap":
+		return &programs[1142]
+	case "mysqlbinlog":
+		return &programs[1143]
+	case "mysqld":
+		return &programs[1144]
+	case "mariadbd":
+		return &programs[1145]
+	case "mc":
+		return &programs[1146]
+	case "mdadm":
+		return &programs[1147]
+	case "mdfind":
+		return &programs[1148]
+	case "meson":
+		return &programs[1149]
+	case "micromamba":
+		return &programs[1150]
+	case "minikube":
+		return &programs[1151]
+	case "mise":
+		return &programs[1152]
+	case "rtx":
+		return &programs[1153]
+	case "mix":
+		return &programs[1154]
+	case "mkdir":
+		return &programs[1155]
+	case "mkfifo":
+		return &programs[1156]
+	case "mknod":
+		return &programs[1157]
+	case "mkswap":
+		return &programs[1158]
+	case "lvremove":
+		return &programs[1159]
+	case "vgremove":
+		return &programs[1160]
+	case "pvremove":
+		return &programs[1161]
+	case "cfdisk":
+		return &programs[1162]
+	case "mkfs":
+		return &programs[1163]
+	case "mkfs.ext2":
+		return &programs[1164]
+	case "mkfs.ext3":
+		return &programs[1165]
+	case "mkfs.ext4":
+		return &programs[1166]
+	case "mkfs.xfs":
+		return &programs[1167]
+	case "mkfs.btrfs":
+		return &programs[1168]
+	case "mkfs.vfat":
+		return &programs[1169]
+	case "mkfs.fat":
+		return &programs[1170]
+	case "mkfs.ntfs":
+		return &programs[1171]
+	case "mke2fs":
+		return &programs[1172]
+	case "blkdiscard":
+		return &programs[1173]
+	case "ddrescue":
+		return &programs[1174]
+	case "mktemp":
+		return &programs[1175]
+	case "mocha":
+		return &programs[1176]
+	case "mongo":
+		return &programs[1177]
 	case "mongodump":
+		return &programs[1178]
+	case "mongoexport":
+		return &programs[1179]
+	case "mongoimport":
+		return &programs[1180]
+	case "clickhouse":
+		return &programs[1181]
+	case "boundary":
+		return &programs[1182]
+	case "waypoint":
+		return &programs[1183]
+	case "memcached":
+		return &programs[1184]
+	case "redis-server":
+		return &programs[1185]
+	case "cockroach":
+		return &programs[1186]
+	case "surreal":
+		return &programs[1187]
+	case "neo4j":
+		return &programs[1188]
+	case "cypher-shell":
+		return &programs[1189]
+	case "sqlplus":
+		return &programs[1190]
+	case "snowsql":
+		return &programs[1191]
+	case "trino":
+		return &programs[1192]
+	case "presto":
+		return &programs[1193]
+	case "beeline":
+		return &programs[1194]
+	case "hive":
+		return &programs[1195]
+	case "spark-submit":
+		return &programs[1196]
+	case "spark-shell":
+		return &programs[1197]
+	case "pyspark":
+		return &programs[1198]
+	case "hadoop":
+		return &programs[1199]
+	case "hdfs":
+		return &programs[1200]
+	case "kafka-topics":
+		return &programs[1201]
+	case "kafka-console-consumer":
+		return &programs[1202]
+	case "kafka-console-producer":
+		return &programs[1203]
+	case "kcat":
+		return &programs[1204]
+	case "nats":
+		return &programs[1205]
+	case "flyway":
+		return &programs[1206]
+	case "liquibase":
+		return &programs[1207]
+	case "dbmate":
+		return &programs[1208]
+	case "migrate":
+		return &programs[1209]
+	case "goose-db":
+		return &programs[1210]
+	case "atlas":
+		return &programs[1211]
+	case "sqitch":
+		return &programs[1212]
+	case "hasura":
+		return &programs[1213]
+	case "neonctl":
+		return &programs[1214]
+	case "turso":
+		return &programs[1215]
+	case "pscale":
+		return &programs[1216]
+	case "usql":
+		return &programs[1217]
+	case "pgcli":
+		return &programs[1218]
+	case "mycli":
 		return &programs[1219]
 	case "mongorestore":
 		return &programs[1220]
 	case "mongosh":
 		return &programs[1221]
-	case "cqlsh":
-		return &programs[1222]
-	case "clickhouse-client":
-		return &programs[1223]
 	case "more":
-		return &programs[1224]
+		return &programs[1222]
 	case "mosh":
-		return &programs[1225]
+		return &programs[1223]
 	case "mount":
-		return &programs[1226]
+		return &programs[1224]
 	case "mtr":
-		return &programs[1227]
+		return &programs[1225]
 	case "traceroute6":
-		return &programs[1228]
+		return &programs[1226]
 	case "multipass":
-		return &programs[1229]
+		return &programs[1227]
 	case "multipath":
-		return &programs[1230]
+		return &programs[1228]
 	case "multitail":
-		return &programs[1231]
+		return &programs[1229]
 	case "mutt":
-		return &programs[1232]
+		return &programs[1230]
 	case "neomutt":
-		return &programs[1233]
+		return &programs[1231]
 	case "mv":
-		return &programs[1234]
+		return &programs[1232]
 	case "mvn":
-		return &programs[1235]
+		return &programs[1233]
 	case "mvnw":
-		return &programs[1236]
+		return &programs[1234]
 	case "mvnd":
-		return &programs[1237]
+		return &programs[1235]
 	case "mypy":
-		return &programs[1238]
+		return &programs[1236]
 	case "pyright":
-		return &programs[1239]
+		return &programs[1237]
 	case "basedpyright":
-		return &programs[1240]
+		return &programs[1238]
 	case "pyre":
-		return &programs[1241]
+		return &programs[1239]
 	case "pytype":
-		return &programs[1242]
+		return &programs[1240]
 	case "flake8":
-		return &programs[1243]
+		return &programs[1241]
 	case "pylint":
-		return &programs[1244]
+		return &programs[1242]
 	case "pyflakes":
-		return &programs[1245]
+		return &programs[1243]
 	case "pycodestyle":
-		return &programs[1246]
+		return &programs[1244]
 	case "pydocstyle":
-		return &programs[1247]
+		return &programs[1245]
 	case "bandit":
-		return &programs[1248]
+		return &programs[1246]
 	case "vulture":
-		return &programs[1249]
+		return &programs[1247]
 	case "radon":
-		return &programs[1250]
+		return &programs[1248]
 	case "xenon":
-		return &programs[1251]
+		return &programs[1249]
 	case "pyroma":
-		return &programs[1252]
+		return &programs[1250]
 	case "interrogate":
-		return &programs[1253]
+		return &programs[1251]
 	case "safety":
-		return &programs[1254]
+		return &programs[1252]
 	case "pip-audit":
-		return &programs[1255]
+		return &programs[1253]
 	case "semgrep":
-		return &programs[1256]
+		return &programs[1254]
 	case "ty":
-		return &programs[1257]
+		return &programs[1255]
 	case "zuban":
-		return &programs[1258]
+		return &programs[1256]
 	case "dmypy":
-		return &programs[1259]
+		return &programs[1257]
 	case "ansible-lint":
-		return &programs[1260]
+		return &programs[1258]
 	case "cfn-lint":
-		return &programs[1261]
+		return &programs[1259]
 	case "sqlfluff":
-		return &programs[1262]
+		return &programs[1260]
 	case "codespell":
-		return &programs[1263]
+		return &programs[1261]
 	case "curlylint":
-		return &programs[1264]
+		return &programs[1262]
 	case "refurb":
-		return &programs[1265]
+		return &programs[1263]
 	case "fixit":
-		return &programs[1266]
+		return &programs[1264]
 	case "slotscheck":
-		return &programs[1267]
+		return &programs[1265]
 	case "import-linter":
-		return &programs[1268]
+		return &programs[1266]
 	case "lint-imports":
-		return &programs[1269]
+		return &programs[1267]
 	case "deptry":
-		return &programs[1270]
+		return &programs[1268]
 	case "mutmut":
-		return &programs[1271]
+		return &programs[1269]
 	case "proselint":
-		return &programs[1272]
+		return &programs[1270]
 	case "vale":
-		return &programs[1273]
+		return &programs[1271]
 	case "rstcheck":
-		return &programs[1274]
+		return &programs[1272]
 	case "doc8":
-		return &programs[1275]
+		return &programs[1273]
 	case "check-manifest":
-		return &programs[1276]
-	case "twine":
-		return &programs[1277]
+		return &programs[1274]
 	case "towncrier":
-		return &programs[1278]
+		return &programs[1275]
 	case "bumpversion":
-		return &programs[1279]
+		return &programs[1276]
 	case "bump2version":
-		return &programs[1280]
+		return &programs[1277]
 	case "bump-my-version":
-		return &programs[1281]
+		return &programs[1278]
 	case "cz":
-		return &programs[1282]
+		return &programs[1279]
 	case "commitizen":
-		return &programs[1283]
+		return &programs[1280]
 	case "jupytext":
-		return &programs[1284]
+		return &programs[1281]
 	case "stubtest":
-		return &programs[1285]
+		return &programs[1282]
 	case "stubgen":
-		return &programs[1286]
+		return &programs[1283]
 	case "mysql":
-		return &programs[1287]
+		return &programs[1284]
 	case "mariadb":
-		return &programs[1288]
+		return &programs[1285]
 	case "mysqladmin":
-		return &programs[1289]
+		return &programs[1286]
 	case "mysqldump":
-		return &programs[1290]
+		return &programs[1287]
 	case "mysqlimport":
-		return &programs[1291]
+		return &programs[1288]
 	case "mariadb-import":
-		return &programs[1292]
+		return &programs[1289]
 	case "mysqlshow":
-		return &programs[1293]
+		return &programs[1290]
 	case "named-checkconf":
-		return &programs[1294]
+		return &programs[1291]
 	case "nload":
-		return &programs[1295]
+		return &programs[1292]
 	case "nawk":
-		return &programs[1296]
+		return &programs[1293]
 	case "original-awk":
-		return &programs[1297]
+		return &programs[1294]
 	case "goawk":
-		return &programs[1298]
+		return &programs[1295]
 	case "nc":
-		return &programs[1299]
+		return &programs[1296]
 	case "netcat":
-		return &programs[1300]
+		return &programs[1297]
 	case "ncat":
-		return &programs[1301]
+		return &programs[1298]
 	case "nc.openbsd":
-		return &programs[1302]
+		return &programs[1299]
 	case "nc.traditional":
-		return &programs[1303]
+		return &programs[1300]
 	case "ncdu":
-		return &programs[1304]
+		return &programs[1301]
 	case "gdu":
-		return &programs[1305]
+		return &programs[1302]
 	case "dua":
-		return &programs[1306]
+		return &programs[1303]
 	case "netplan":
-		return &programs[1307]
+		return &programs[1304]
 	case "netstat":
-		return &programs[1308]
+		return &programs[1305]
 	case "networksetup":
-		return &programs[1309]
+		return &programs[1306]
 	case "newgrp":
-		return &programs[1310]
+		return &programs[1307]
 	case "next":
-		return &programs[1311]
+		return &programs[1308]
 	case "parcel":
-		return &programs[1312]
+		return &programs[1309]
 	case "snowpack":
-		return &programs[1313]
+		return &programs[1310]
 	case "wmr":
-		return &programs[1314]
+		return &programs[1311]
 	case "metro":
-		return &programs[1315]
+		return &programs[1312]
 	case "turbopack":
-		return &programs[1316]
+		return &programs[1313]
 	case "postcss":
-		return &programs[1317]
+		return &programs[1314]
 	case "tailwindcss":
-		return &programs[1318]
+		return &programs[1315]
 	case "sass":
-		return &programs[1319]
+		return &programs[1316]
 	case "lessc":
-		return &programs[1320]
+		return &programs[1317]
 	case "stylus":
-		return &programs[1321]
+		return &programs[1318]
 	case "pug":
-		return &programs[1322]
+		return &programs[1319]
 	case "uglifyjs":
-		return &programs[1323]
+		return &programs[1320]
 	case "terser":
-		return &programs[1324]
+		return &programs[1321]
 	case "cleancss":
-		return &programs[1325]
+		return &programs[1322]
 	case "html-minifier":
-		return &programs[1326]
+		return &programs[1323]
 	case "svelte-kit":
-		return &programs[1327]
+		return &programs[1324]
 	case "svelte-check":
-		return &programs[1328]
+		return &programs[1325]
 	case "nuxt":
-		return &programs[1329]
+		return &programs[1326]
 	case "nuxi":
-		return &programs[1330]
+		return &programs[1327]
 	case "astro":
-		return &programs[1331]
+		return &programs[1328]
 	case "remix":
-		return &programs[1332]
+		return &programs[1329]
 	case "gatsby":
-		return &programs[1333]
+		return &programs[1330]
 	case "vue-cli-service":
-		return &programs[1334]
+		return &programs[1331]
 	case "react-scripts":
-		return &programs[1335]
+		return &programs[1332]
 	case "craco":
-		return &programs[1336]
+		return &programs[1333]
 	case "ng":
-		return &programs[1337]
+		return &programs[1334]
 	case "nest":
-		return &programs[1338]
+		return &programs[1335]
 	case "expo":
-		return &programs[1339]
+		return &programs[1336]
 	case "eas":
-		return &programs[1340]
+		return &programs[1337]
 	case "react-native":
-		return &programs[1341]
+		return &programs[1338]
 	case "ionic":
-		return &programs[1342]
+		return &programs[1339]
 	case "capacitor":
-		return &programs[1343]
+		return &programs[1340]
 	case "cap":
-		return &programs[1344]
+		return &programs[1341]
 	case "quasar":
-		return &programs[1345]
+		return &programs[1342]
 	case "ember":
-		return &programs[1346]
+		return &programs[1343]
 	case "docusaurus":
-		return &programs[1347]
+		return &programs[1344]
 	case "vuepress":
-		return &programs[1348]
+		return &programs[1345]
 	case "vitepress":
-		return &programs[1349]
+		return &programs[1346]
 	case "eleventy":
-		return &programs[1350]
+		return &programs[1347]
 	case "strapi":
-		return &programs[1351]
+		return &programs[1348]
 	case "medusa":
-		return &programs[1352]
+		return &programs[1349]
 	case "payload":
-		return &programs[1353]
+		return &programs[1350]
 	case "wrangler":
-		return &programs[1354]
+		return &programs[1351]
 	case "vercel":
-		return &programs[1355]
+		return &programs[1352]
 	case "netlify":
-		return &programs[1356]
+		return &programs[1353]
 	case "firebase":
-		return &programs[1357]
+		return &programs[1354]
 	case "amplify":
-		return &programs[1358]
+		return &programs[1355]
 	case "serverless":
-		return &programs[1359]
+		return &programs[1356]
 	case "sls":
-		return &programs[1360]
+		return &programs[1357]
 	case "sst":
-		return &programs[1361]
+		return &programs[1358]
 	case "supabase":
-		return &programs[1362]
+		return &programs[1359]
 	case "prisma":
-		return &programs[1363]
+		return &programs[1360]
 	case "drizzle-kit":
-		return &programs[1364]
+		return &programs[1361]
 	case "typeorm":
-		return &programs[1365]
+		return &programs[1362]
 	case "sequelize":
-		return &programs[1366]
+		return &programs[1363]
 	case "sequelize-cli":
-		return &programs[1367]
+		return &programs[1364]
 	case "knex":
-		return &programs[1368]
+		return &programs[1365]
 	case "mikro-orm":
-		return &programs[1369]
+		return &programs[1366]
 	case "graphql-codegen":
-		return &programs[1370]
+		return &programs[1367]
 	case "openapi-generator":
-		return &programs[1371]
+		return &programs[1368]
 	case "openapi-generator-cli":
-		return &programs[1372]
+		return &programs[1369]
 	case "openapi-typescript":
-		return &programs[1373]
+		return &programs[1370]
 	case "orval":
-		return &programs[1374]
+		return &programs[1371]
 	case "swagger-cli":
-		return &programs[1375]
+		return &programs[1372]
 	case "redocly":
-		return &programs[1376]
+		return &programs[1373]
 	case "spectral":
-		return &programs[1377]
+		return &programs[1374]
 	case "changeset":
-		return &programs[1378]
+		return &programs[1375]
 	case "semantic-release":
-		return &programs[1379]
+		return &programs[1376]
 	case "release-it":
-		return &programs[1380]
+		return &programs[1377]
 	case "np":
-		return &programs[1381]
+		return &programs[1378]
 	case "turbo":
-		return &programs[1382]
+		return &programs[1379]
 	case "rush":
-		return &programs[1383]
+		return &programs[1380]
 	case "rushx":
-		return &programs[1384]
+		return &programs[1381]
 	case "wireit":
-		return &programs[1385]
+		return &programs[1382]
 	case "moon":
-		return &programs[1386]
+		return &programs[1383]
 	case "husky":
-		return &programs[1387]
+		return &programs[1384]
 	case "patch-package":
-		return &programs[1388]
+		return &programs[1385]
 	case "live-server":
-		return &programs[1389]
+		return &programs[1386]
 	case "json-server":
-		return &programs[1390]
+		return &programs[1387]
 	case "browser-sync":
-		return &programs[1391]
+		return &programs[1388]
 	case "localtunnel":
-		return &programs[1392]
+		return &programs[1389]
 	case "lt":
-		return &programs[1393]
-	case "ngrok":
-		return &programs[1394]
+		return &programs[1390]
 	case "pm2":
-		return &programs[1395]
+		return &programs[1391]
 	case "forever":
-		return &programs[1396]
+		return &programs[1392]
 	case "plop":
-		return &programs[1397]
+		return &programs[1393]
 	case "hygen":
-		return &programs[1398]
+		return &programs[1394]
 	case "yo":
-		return &programs[1399]
+		return &programs[1395]
 	case "degit":
-		return &programs[1400]
+		return &programs[1396]
 	case "tiged":
-		return &programs[1401]
+		return &programs[1397]
 	case "create-react-app":
-		return &programs[1402]
+		return &programs[1398]
 	case "create-next-app":
-		return &programs[1403]
+		return &programs[1399]
 	case "create-vite":
-		return &programs[1404]
+		return &programs[1400]
 	case "shadcn":
-		return &programs[1405]
+		return &programs[1401]
 	case "vsce":
-		return &programs[1406]
+		return &programs[1402]
 	case "ovsx":
-		return &programs[1407]
+		return &programs[1403]
 	case "electron":
-		return &programs[1408]
+		return &programs[1404]
 	case "electron-builder":
-		return &programs[1409]
+		return &programs[1405]
 	case "electron-forge":
-		return &programs[1410]
+		return &programs[1406]
 	case "tauri":
-		return &programs[1411]
+		return &programs[1407]
 	case "esm":
-		return &programs[1412]
+		return &programs[1408]
 	case "zx":
-		return &programs[1413]
+		return &programs[1409]
 	case "wasp":
-		return &programs[1414]
+		return &programs[1410]
 	case "convex":
-		return &programs[1415]
+		return &programs[1411]
 	case "inngest":
-		return &programs[1416]
+		return &programs[1412]
 	case "trigger":
-		return &programs[1417]
+		return &programs[1413]
 	case "solid":
-		return &programs[1418]
+		return &programs[1414]
 	case "qwik":
-		return &programs[1419]
+		return &programs[1415]
 	case "hardhat":
-		return &programs[1420]
+		return &programs[1416]
 	case "forge":
-		return &programs[1421]
+		return &programs[1417]
 	case "cast":
-		return &programs[1422]
+		return &programs[1418]
 	case "anvil":
-		return &programs[1423]
+		return &programs[1419]
 	case "truffle":
-		return &programs[1424]
+		return &programs[1420]
 	case "anchor":
-		return &programs[1425]
+		return &programs[1421]
 	case "solana":
-		return &programs[1426]
+		return &programs[1422]
 	case "nft":
-		return &programs[1427]
+		return &programs[1423]
 	case "nginx":
-		return &programs[1428]
+		return &programs[1424]
+	case "ngrok":
+		return &programs[1425]
 	case "nice":
-		return &programs[1429]
+		return &programs[1426]
 	case "ninja":
-		return &programs[1430]
+		return &programs[1427]
 	case "ninja-build":
-		return &programs[1431]
+		return &programs[1428]
 	case "nix":
-		return &programs[1432]
+		return &programs[1429]
 	case "nix-shell":
-		return &programs[1433]
+		return &programs[1430]
 	case "nl":
-		return &programs[1434]
+		return &programs[1431]
 	case "nm":
-		return &programs[1435]
+		return &programs[1432]
 	case "objdump":
-		return &programs[1436]
+		return &programs[1433]
 	case "readelf":
-		return &programs[1437]
+		return &programs[1434]
 	case "size":
-		return &programs[1438]
+		return &programs[1435]
 	case "otool":
-		return &programs[1439]
+		return &programs[1436]
 	case "nmap":
-		return &programs[1440]
+		return &programs[1437]
 	case "nmcli":
-		return &programs[1441]
+		return &programs[1438]
 	case "node":
-		return &programs[1442]
+		return &programs[1439]
 	case "nodejs":
-		return &programs[1443]
+		return &programs[1440]
 	case "node.exe":
-		return &programs[1444]
+		return &programs[1441]
 	case "nodemon":
-		return &programs[1445]
+		return &programs[1442]
 	case "nohup":
-		return &programs[1446]
+		return &programs[1443]
 	case "nomad":
-		return &programs[1447]
+		return &programs[1444]
 	case "npm":
-		return &programs[1448]
+		return &programs[1445]
 	case "npm-run-all":
-		return &programs[1449]
+		return &programs[1446]
 	case "run-s":
-		return &programs[1450]
+		return &programs[1447]
 	case "run-p":
-		return &programs[1451]
+		return &programs[1448]
 	case "npm-run-all2":
-		return &programs[1452]
+		return &programs[1449]
 	case "nproc":
-		return &programs[1453]
+		return &programs[1450]
 	case "npx":
-		return &programs[1454]
+		return &programs[1451]
 	case "nsenter":
-		return &programs[1455]
+		return &programs[1452]
 	case "ntpq":
-		return &programs[1456]
+		return &programs[1453]
 	case "nu":
-		return &programs[1457]
+		return &programs[1454]
 	case "elvish":
-		return &programs[1458]
+		return &programs[1455]
 	case "xonsh":
-		return &programs[1459]
+		return &programs[1456]
 	case "pwsh":
-		return &programs[1460]
+		return &programs[1457]
 	case "powershell":
-		return &programs[1461]
+		return &programs[1458]
 	case "cmd":
-		return &programs[1462]
+		return &programs[1459]
 	case "cmd.exe":
-		return &programs[1463]
+		return &programs[1460]
 	case "powershell.exe":
-		return &programs[1464]
+		return &programs[1461]
 	case "numactl":
-		return &programs[1465]
+		return &programs[1462]
 	case "numfmt":
-		return &programs[1466]
+		return &programs[1463]
 	case "nvidia-smi":
-		return &programs[1467]
+		return &programs[1464]
 	case "nvme":
-		return &programs[1468]
+		return &programs[1465]
 	case "ocaml":
-		return &programs[1469]
+		return &programs[1466]
 	case "od":
-		return &programs[1470]
+		return &programs[1467]
 	case "op":
-		return &programs[1471]
+		return &programs[1468]
 	case "doppler":
-		return &programs[1472]
+		return &programs[1469]
 	case "openrsync":
-		return &programs[1473]
+		return &programs[1470]
 	case "openssl":
-		return &programs[1474]
+		return &programs[1471]
 	case "opentofu":
-		return &programs[1475]
+		return &programs[1472]
+	case "oras":
+		return &programs[1473]
 	case "osascript":
-		return &programs[1476]
+		return &programs[1474]
 	case "packer":
-		return &programs[1477]
+		return &programs[1475]
 	case "pacman":
-		return &programs[1478]
+		return &programs[1476]
 	case "pandoc":
-		return &programs[1479]
+		return &programs[1477]
 	case "parallel":
-		return &programs[1480]
+		return &programs[1478]
 	case "parted":
-		return &programs[1481]
+		return &programs[1479]
 	case "paste":
-		return &programs[1482]
+		return &programs[1480]
 	case "patch":
-		return &programs[1483]
+		return &programs[1481]
 	case "pathchk":
-		return &programs[1484]
+		return &programs[1482]
 	case "pbzip2":
-		return &programs[1485]
+		return &programs[1483]
 	case "lbzip2":
-		return &programs[1486]
+		return &programs[1484]
 	case "lzop":
-		return &programs[1487]
+		return &programs[1485]
 	case "lrzip":
-		return &programs[1488]
+		return &programs[1486]
 	case "pct":
-		return &programs[1489]
+		return &programs[1487]
 	case "pctrestore":
-		return &programs[1490]
+		return &programs[1488]
 	case "pdfinfo":
-		return &programs[1491]
+		return &programs[1489]
 	case "pdftotext":
-		return &programs[1492]
+		return &programs[1490]
 	case "pdftoppm":
-		return &programs[1493]
+		return &programs[1491]
 	case "pdfimages":
-		return &programs[1494]
+		return &programs[1492]
 	case "tesseract":
-		return &programs[1495]
+		return &programs[1493]
 	case "ps2pdf":
-		return &programs[1496]
+		return &programs[1494]
 	case "pdfseparate":
-		return &programs[1497]
+		return &programs[1495]
 	case "pdftohtml":
-		return &programs[1498]
+		return &programs[1496]
 	case "pdftops":
-		return &programs[1499]
+		return &programs[1497]
 	case "pdftocairo":
-		return &programs[1500]
+		return &programs[1498]
 	case "pdm":
-		return &programs[1501]
+		return &programs[1499]
 	case "hatch":
-		return &programs[1502]
+		return &programs[1500]
 	case "rye":
-		return &programs[1503]
+		return &programs[1501]
 	case "pipenv":
-		return &programs[1504]
+		return &programs[1502]
 	case "pixi":
-		return &programs[1505]
+		return &programs[1503]
 	case "flit":
-		return &programs[1506]
+		return &programs[1504]
 	case "perf":
-		return &programs[1507]
+		return &programs[1505]
 	case "perl":
-		return &programs[1508]
+		return &programs[1506]
 	case "perl5":
-		return &programs[1509]
+		return &programs[1507]
 	case "perl5.36":
-		return &programs[1510]
+		return &programs[1508]
 	case "perl5.38":
-		return &programs[1511]
+		return &programs[1509]
 	case "perl5.40":
-		return &programs[1512]
+		return &programs[1510]
 	case "pg_dump":
-		return &programs[1513]
+		return &programs[1511]
 	case "pg_dumpall":
-		return &programs[1514]
+		return &programs[1512]
 	case "pg_basebackup":
-		return &programs[1515]
+		return &programs[1513]
 	case "vacuumdb":
-		return &programs[1516]
+		return &programs[1514]
 	case "reindexdb":
-		return &programs[1517]
+		return &programs[1515]
 	case "createdb":
-		return &programs[1518]
+		return &programs[1516]
 	case "createuser":
-		return &programs[1519]
+		return &programs[1517]
 	case "initdb":
-		return &programs[1520]
+		return &programs[1518]
 	case "pg_isready":
-		return &programs[1521]
+		return &programs[1519]
 	case "pg_lsclusters":
-		return &programs[1522]
+		return &programs[1520]
 	case "pg_resetwal":
-		return &programs[1523]
+		return &programs[1521]
 	case "pg_restore":
-		return &programs[1524]
+		return &programs[1522]
 	case "pgbench":
-		return &programs[1525]
+		return &programs[1523]
 	case "clusterdb":
-		return &programs[1526]
+		return &programs[1524]
 	case "pg_ctl":
-		return &programs[1527]
+		return &programs[1525]
 	case "pg_ctlcluster":
-		return &programs[1528]
+		return &programs[1526]
 	case "pgrep":
-		return &programs[1529]
+		return &programs[1527]
 	case "php":
-		return &programs[1530]
+		return &programs[1528]
 	case "php7.4":
-		return &programs[1531]
+		return &programs[1529]
 	case "php8.0":
-		return &programs[1532]
+		return &programs[1530]
 	case "php8.1":
-		return &programs[1533]
+		return &programs[1531]
 	case "php8.2":
-		return &programs[1534]
+		return &programs[1532]
 	case "php8.3":
-		return &programs[1535]
+		return &programs[1533]
 	case "php8.4":
-		return &programs[1536]
+		return &programs[1534]
 	case "php-cgi":
-		return &programs[1537]
+		return &programs[1535]
 	case "phpunit":
-		return &programs[1538]
+		return &programs[1536]
 	case "pest":
-		return &programs[1539]
+		return &programs[1537]
 	case "phpstan":
-		return &programs[1540]
+		return &programs[1538]
 	case "psalm":
-		return &programs[1541]
+		return &programs[1539]
 	case "phpcs":
-		return &programs[1542]
+		return &programs[1540]
 	case "phpcbf":
-		return &programs[1543]
+		return &programs[1541]
 	case "php-cs-fixer":
-		return &programs[1544]
+		return &programs[1542]
 	case "pint":
-		return &programs[1545]
+		return &programs[1543]
 	case "rector":
-		return &programs[1546]
+		return &programs[1544]
 	case "phpmd":
-		return &programs[1547]
+		return &programs[1545]
 	case "infection":
-		return &programs[1548]
+		return &programs[1546]
 	case "phan":
-		return &programs[1549]
+		return &programs[1547]
 	case "deptrac":
-		return &programs[1550]
+		return &programs[1548]
 	case "larastan":
-		return &programs[1551]
+		return &programs[1549]
 	case "behat":
-		return &programs[1552]
+		return &programs[1550]
 	case "codecept":
-		return &programs[1553]
+		return &programs[1551]
 	case "paratest":
-		return &programs[1554]
+		return &programs[1552]
 	case "artisan":
-		return &programs[1555]
+		return &programs[1553]
 	case "symfony":
-		return &programs[1556]
+		return &programs[1554]
 	case "drush":
-		return &programs[1557]
+		return &programs[1555]
 	case "wp":
-		return &programs[1558]
+		return &programs[1556]
 	case "pickletools":
-		return &programs[1559]
+		return &programs[1557]
 	case "pidwait":
-		return &programs[1560]
+		return &programs[1558]
 	case "pigz":
-		return &programs[1561]
+		return &programs[1559]
 	case "unpigz":
-		return &programs[1562]
+		return &programs[1560]
 	case "compress":
-		return &programs[1563]
+		return &programs[1561]
 	case "uncompress":
-		return &programs[1564]
+		return &programs[1562]
 	case "zopfli":
-		return &programs[1565]
+		return &programs[1563]
 	case "brotli":
-		return &programs[1566]
+		return &programs[1564]
 	case "ping":
-		return &programs[1567]
+		return &programs[1565]
 	case "ping6":
-		return &programs[1568]
+		return &programs[1566]
 	case "arping":
-		return &programs[1569]
+		return &programs[1567]
 	case "fping":
-		return &programs[1570]
+		return &programs[1568]
 	case "pinky":
-		return &programs[1571]
+		return &programs[1569]
 	case "pip":
-		return &programs[1572]
-	case "pip3":
-		return &programs[1573]
+		return &programs[1570]
 	case "pip2":
-		return &programs[1574]
+		return &programs[1571]
 	case "pip3.8":
-		return &programs[1575]
+		return &programs[1572]
 	case "pip3.9":
-		return &programs[1576]
+		return &programs[1573]
 	case "pip3.10":
-		return &programs[1577]
+		return &programs[1574]
 	case "pip3.11":
-		return &programs[1578]
+		return &programs[1575]
 	case "pip3.12":
-		return &programs[1579]
+		return &programs[1576]
 	case "pip3.13":
-		return &programs[1580]
+		return &programs[1577]
 	case "pip3.14":
-		return &programs[1581]
+		return &programs[1578]
 	case "pip.exe":
-		return &programs[1582]
+		return &programs[1579]
+	case "pip3":
+		return &programs[1580]
 	case "pipx":
-		return &programs[1583]
+		return &programs[1581]
 	case "pkexec":
-		return &programs[1584]
+		return &programs[1582]
 	case "pkgutil":
-		return &programs[1585]
+		return &programs[1583]
 	case "pkill":
-		return &programs[1586]
+		return &programs[1584]
 	case "playwright":
-		return &programs[1587]
+		return &programs[1585]
+	case "plink":
+		return &programs[1586]
 	case "plocate":
-		return &programs[1588]
+		return &programs[1587]
 	case "mlocate":
-		return &programs[1589]
+		return &programs[1588]
 	case "plutil":
-		return &programs[1590]
+		return &programs[1589]
 	case "pnpm":
-		return &programs[1591]
+		return &programs[1590]
 	case "pnpx":
-		return &programs[1592]
+		return &programs[1591]
 	case "poetry":
-		return &programs[1593]
+		return &programs[1592]
 	case "popd":
-		return &programs[1594]
+		return &programs[1593]
 	case "pr":
-		return &programs[1595]
+		return &programs[1594]
 	case "pre-commit":
-		return &programs[1596]
+		return &programs[1595]
 	case "prek":
-		return &programs[1597]
+		return &programs[1596]
 	case "lefthook":
-		return &programs[1598]
+		return &programs[1597]
 	case "overcommit":
-		return &programs[1599]
+		return &programs[1598]
 	case "prettier":
-		return &programs[1600]
+		return &programs[1599]
 	case "print":
-		return &programs[1601]
+		return &programs[1600]
 	case "printenv":
-		return &programs[1602]
+		return &programs[1601]
 	case "printf":
-		return &programs[1603]
+		return &programs[1602]
 	case "prlimit":
-		return &programs[1604]
+		return &programs[1603]
 	case "profiles":
-		return &programs[1605]
+		return &programs[1604]
 	case "proot":
-		return &programs[1606]
+		return &programs[1605]
 	case "protoc":
-		return &programs[1607]
+		return &programs[1606]
 	case "proxychains4":
-		return &programs[1608]
+		return &programs[1607]
 	case "proxychains":
-		return &programs[1609]
+		return &programs[1608]
 	case "ps":
+		return &programs[1609]
+	case "pscp":
 		return &programs[1610]
 	case "psql":
 		return &programs[1611]
@@ -3339,1204 +3339,1232 @@ func find(name string) *Program {
 		return &programs[1664]
 	case "r":
 		return &programs[1665]
-	case "rails":
+	case "rabbitmqadmin":
 		return &programs[1666]
-	case "railway":
+	case "rabbitmqctl":
 		return &programs[1667]
-	case "rake":
+	case "rails":
 		return &programs[1668]
-	case "raku":
+	case "railway":
 		return &programs[1669]
-	case "perl6":
+	case "rake":
 		return &programs[1670]
-	case "rbd":
+	case "raku":
 		return &programs[1671]
-	case "rclone":
+	case "perl6":
 		return &programs[1672]
-	case "read":
+	case "rbd":
 		return &programs[1673]
-	case "readlink":
+	case "rclone":
 		return &programs[1674]
-	case "realpath":
+	case "rdesktop":
 		return &programs[1675]
-	case "redis-cli":
+	case "read":
 		return &programs[1676]
-	case "remake":
+	case "readlink":
 		return &programs[1677]
-	case "bmake":
+	case "realpath":
 		return &programs[1678]
-	case "pmake":
+	case "redis-cli":
 		return &programs[1679]
-	case "rename":
+	case "remake":
 		return &programs[1680]
-	case "resolvectl":
+	case "bmake":
 		return &programs[1681]
-	case "restic":
+	case "pmake":
 		return &programs[1682]
-	case "rev":
+	case "rename":
 		return &programs[1683]
-	case "rg":
+	case "resolvectl":
 		return &programs[1684]
-	case "rgrep":
+	case "restic":
 		return &programs[1685]
-	case "ggrep":
+	case "rev":
 		return &programs[1686]
-	case "pcregrep":
+	case "rg":
 		return &programs[1687]
-	case "pcre2grep":
+	case "rgrep":
 		return &programs[1688]
-	case "rimraf":
+	case "ggrep":
 		return &programs[1689]
-	case "del":
+	case "pcregrep":
 		return &programs[1690]
-	case "trash":
+	case "pcre2grep":
 		return &programs[1691]
-	case "trash-put":
+	case "rimraf":
 		return &programs[1692]
-	case "del-cli":
+	case "del":
 		return &programs[1693]
-	case "shx":
+	case "trash":
 		return &programs[1694]
-	case "cpx":
+	case "trash-put":
 		return &programs[1695]
-	case "cpy":
+	case "del-cli":
 		return &programs[1696]
-	case "ncp":
+	case "shx":
 		return &programs[1697]
-	case "mkdirp":
+	case "cpx":
 		return &programs[1698]
-	case "copyfiles":
+	case "cpy":
 		return &programs[1699]
-	case "replace-in-file":
+	case "ncp":
 		return &programs[1700]
-	case "ripgrep":
+	case "mkdirp":
 		return &programs[1701]
-	case "rlwrap":
+	case "copyfiles":
 		return &programs[1702]
-	case "rm":
+	case "replace-in-file":
 		return &programs[1703]
-	case "grm":
+	case "ripgrep":
 		return &programs[1704]
-	case "rmdir":
+	case "rlwrap":
 		return &programs[1705]
-	case "route":
+	case "rm":
 		return &programs[1706]
-	case "rpm":
+	case "grm":
 		return &programs[1707]
-	case "rscript":
+	case "rmdir":
 		return &programs[1708]
-	case "rspec":
+	case "route":
 		return &programs[1709]
-	case "rsync":
+	case "rpcclient":
 		return &programs[1710]
-	case "rubocop":
+	case "rpm":
 		return &programs[1711]
-	case "standardrb":
+	case "rscript":
 		return &programs[1712]
-	case "reek":
+	case "rspec":
 		return &programs[1713]
-	case "brakeman":
+	case "rsync":
 		return &programs[1714]
-	case "erblint":
+	case "rubocop":
 		return &programs[1715]
-	case "haml-lint":
+	case "standardrb":
 		return &programs[1716]
-	case "slim-lint":
+	case "reek":
 		return &programs[1717]
-	case "srb":
+	case "brakeman":
 		return &programs[1718]
-	case "steep":
+	case "erblint":
 		return &programs[1719]
-	case "sorbet":
+	case "haml-lint":
 		return &programs[1720]
-	case "solargraph":
+	case "slim-lint":
 		return &programs[1721]
-	case "yard":
+	case "srb":
 		return &programs[1722]
-	case "rails_best_practices":
+	case "steep":
 		return &programs[1723]
-	case "fasterer":
+	case "sorbet":
 		return &programs[1724]
-	case "flog":
+	case "solargraph":
 		return &programs[1725]
-	case "flay":
+	case "yard":
 		return &programs[1726]
-	case "ruby":
+	case "rails_best_practices":
 		return &programs[1727]
-	case "ruby2.7":
+	case "fasterer":
 		return &programs[1728]
-	case "ruby3.0":
+	case "flog":
 		return &programs[1729]
-	case "ruby3.1":
+	case "flay":
 		return &programs[1730]
-	case "ruby3.2":
+	case "ruby":
 		return &programs[1731]
-	case "ruby3.3":
+	case "ruby2.7":
 		return &programs[1732]
-	case "ruff":
+	case "ruby3.0":
 		return &programs[1733]
-	case "run0":
+	case "ruby3.1":
 		return &programs[1734]
-	case "runcon":
+	case "ruby3.2":
 		return &programs[1735]
-	case "runuser":
+	case "ruby3.3":
 		return &programs[1736]
-	case "rustc":
+	case "ruff":
 		return &programs[1737]
-	case "rustfmt":
+	case "run0":
 		return &programs[1738]
-	case "rustup":
+	case "runcon":
 		return &programs[1739]
-	case "s3cmd":
+	case "runuser":
 		return &programs[1740]
-	case "samu":
+	case "rustc":
 		return &programs[1741]
-	case "say":
+	case "rustfmt":
 		return &programs[1742]
-	case "open":
+	case "rustup":
 		return &programs[1743]
-	case "xdg-open":
+	case "s3cmd":
 		return &programs[1744]
-	case "start":
+	case "samu":
 		return &programs[1745]
-	case "explorer.exe":
+	case "say":
 		return &programs[1746]
-	case "afplay":
+	case "open":
 		return &programs[1747]
-	case "aplay":
+	case "xdg-open":
 		return &programs[1748]
-	case "paplay":
+	case "start":
 		return &programs[1749]
-	case "notify-send":
+	case "explorer.exe":
 		return &programs[1750]
-	case "pbcopy":
+	case "afplay":
 		return &programs[1751]
-	case "pbpaste":
+	case "aplay":
 		return &programs[1752]
-	case "xclip":
+	case "paplay":
 		return &programs[1753]
-	case "xsel":
+	case "notify-send":
 		return &programs[1754]
-	case "wl-copy":
+	case "pbcopy":
 		return &programs[1755]
-	case "wl-paste":
+	case "pbpaste":
 		return &programs[1756]
-	case "clip.exe":
+	case "xclip":
 		return &programs[1757]
-	case "screencapture":
+	case "xsel":
 		return &programs[1758]
-	case "scrot":
+	case "wl-copy":
 		return &programs[1759]
-	case "import":
+	case "wl-paste":
 		return &programs[1760]
-	case "xdotool":
+	case "clip.exe":
 		return &programs[1761]
-	case "wmctrl":
+	case "screencapture":
 		return &programs[1762]
-	case "xprop":
+	case "scrot":
 		return &programs[1763]
-	case "xrandr":
+	case "import":
 		return &programs[1764]
-	case "gsettings":
+	case "xdotool":
 		return &programs[1765]
-	case "dconf":
+	case "wmctrl":
 		return &programs[1766]
-	case "zenity":
+	case "xprop":
 		return &programs[1767]
-	case "dialog":
+	case "xrandr":
 		return &programs[1768]
-	case "whiptail":
+	case "gsettings":
 		return &programs[1769]
-	case "mail":
+	case "dconf":
 		return &programs[1770]
-	case "mailx":
+	case "zenity":
 		return &programs[1771]
-	case "msmtp":
+	case "dialog":
 		return &programs[1772]
-	case "swaks":
+	case "whiptail":
 		return &programs[1773]
-	case "logger":
+	case "mail":
 		return &programs[1774]
-	case "systemd-cat":
+	case "mailx":
 		return &programs[1775]
-	case "scons":
+	case "msmtp":
 		return &programs[1776]
-	case "waf":
+	case "swaks":
 		return &programs[1777]
-	case "tup":
+	case "logger":
 		return &programs[1778]
-	case "redo":
+	case "systemd-cat":
 		return &programs[1779]
-	case "buck":
+	case "scons":
 		return &programs[1780]
-	case "buck2":
+	case "waf":
 		return &programs[1781]
-	case "pants":
+	case "tup":
 		return &programs[1782]
-	case "please":
+	case "redo":
 		return &programs[1783]
-	case "drake":
+	case "buck":
 		return &programs[1784]
-	case "thor":
+	case "buck2":
 		return &programs[1785]
-	case "inv":
+	case "pants":
 		return &programs[1786]
-	case "fab":
+	case "please":
 		return &programs[1787]
-	case "lein":
+	case "drake":
 		return &programs[1788]
-	case "boot":
+	case "thor":
 		return &programs[1789]
-	case "mill":
+	case "inv":
 		return &programs[1790]
-	case "bleep":
+	case "fab":
 		return &programs[1791]
-	case "jake":
+	case "lein":
 		return &programs[1792]
-	case "cake":
+	case "boot":
 		return &programs[1793]
-	case "xmake":
+	case "mill":
 		return &programs[1794]
-	case "premake5":
+	case "bleep":
 		return &programs[1795]
-	case "earthly":
+	case "jake":
 		return &programs[1796]
-	case "dagger":
+	case "cake":
 		return &programs[1797]
-	case "tilt":
+	case "xmake":
 		return &programs[1798]
-	case "skaffold":
+	case "premake5":
 		return &programs[1799]
-	case "garden":
+	case "earthly":
 		return &programs[1800]
-	case "bit":
+	case "dagger":
 		return &programs[1801]
-	case "scp":
+	case "tilt":
 		return &programs[1802]
-	case "screen":
+	case "skaffold":
 		return &programs[1803]
-	case "byobu":
+	case "garden":
 		return &programs[1804]
-	case "zellij":
+	case "bit":
 		return &programs[1805]
-	case "dtach":
+	case "scp":
 		return &programs[1806]
-	case "abduco":
+	case "screen":
 		return &programs[1807]
-	case "script":
+	case "byobu":
 		return &programs[1808]
-	case "scriptreplay":
+	case "zellij":
 		return &programs[1809]
-	case "scutil":
+	case "dtach":
 		return &programs[1810]
-	case "sdiff":
+	case "abduco":
 		return &programs[1811]
-	case "security":
+	case "script":
 		return &programs[1812]
-	case "sed":
+	case "scriptreplay":
 		return &programs[1813]
-	case "sendmail":
+	case "scutil":
 		return &programs[1814]
-	case "seq":
+	case "sdiff":
 		return &programs[1815]
-	case "service":
+	case "security":
 		return &programs[1816]
-	case "set":
+	case "sed":
 		return &programs[1817]
-	case "setarch":
+	case "sendmail":
 		return &programs[1818]
-	case "setcap":
+	case "seq":
 		return &programs[1819]
-	case "useradd":
+	case "service":
 		return &programs[1820]
-	case "userdel":
+	case "set":
 		return &programs[1821]
-	case "usermod":
+	case "setarch":
 		return &programs[1822]
-	case "groupadd":
+	case "setcap":
 		return &programs[1823]
-	case "groupdel":
+	case "userdel":
 		return &programs[1824]
-	case "groupmod":
+	case "groupadd":
 		return &programs[1825]
-	case "adduser":
+	case "groupdel":
 		return &programs[1826]
-	case "deluser":
+	case "groupmod":
 		return &programs[1827]
-	case "passwd":
+	case "adduser":
 		return &programs[1828]
-	case "chpasswd":
+	case "deluser":
 		return &programs[1829]
-	case "chsh":
+	case "passwd":
 		return &programs[1830]
-	case "gpasswd":
+	case "chpasswd":
 		return &programs[1831]
-	case "addgroup":
+	case "chsh":
 		return &programs[1832]
-	case "delgroup":
+	case "gpasswd":
 		return &programs[1833]
-	case "setopt":
+	case "addgroup":
 		return &programs[1834]
-	case "unsetopt":
+	case "delgroup":
 		return &programs[1835]
-	case "setpriv":
+	case "setopt":
 		return &programs[1836]
-	case "setsid":
+	case "unsetopt":
 		return &programs[1837]
-	case "sfdisk":
+	case "setpriv":
 		return &programs[1838]
-	case "sftp":
+	case "setsid":
 		return &programs[1839]
-	case "sg":
+	case "sfdisk":
 		return &programs[1840]
-	case "sgdisk":
+	case "sftp":
 		return &programs[1841]
-	case "shasum":
+	case "sg":
 		return &programs[1842]
-	case "md5":
+	case "sgdisk":
 		return &programs[1843]
-	case "shellcheck":
+	case "shasum":
 		return &programs[1844]
-	case "shfmt":
+	case "md5":
 		return &programs[1845]
-	case "shopt":
+	case "shellcheck":
 		return &programs[1846]
-	case "shred":
+	case "shfmt":
 		return &programs[1847]
-	case "shuf":
+	case "shopt":
 		return &programs[1848]
-	case "shutdown":
+	case "shred":
 		return &programs[1849]
-	case "sips":
+	case "shuf":
 		return &programs[1850]
-	case "skopeo":
+	case "shutdown":
 		return &programs[1851]
-	case "slabtop":
+	case "sips":
 		return &programs[1852]
-	case "lsb_release":
+	case "skopeo":
 		return &programs[1853]
-	case "inxi":
+	case "slabtop":
 		return &programs[1854]
-	case "sensors":
+	case "lsb_release":
 		return &programs[1855]
-	case "acpi":
+	case "inxi":
 		return &programs[1856]
-	case "rocm-smi":
+	case "sensors":
 		return &programs[1857]
-	case "ipcs":
+	case "acpi":
 		return &programs[1858]
-	case "lastb":
+	case "rocm-smi":
 		return &programs[1859]
-	case "getenforce":
+	case "ipcs":
 		return &programs[1860]
-	case "sestatus":
+	case "lastb":
 		return &programs[1861]
-	case "ncal":
+	case "getenforce":
 		return &programs[1862]
-	case "uuidgen":
+	case "sestatus":
 		return &programs[1863]
-	case "neofetch":
+	case "ncal":
 		return &programs[1864]
-	case "fastfetch":
+	case "uuidgen":
 		return &programs[1865]
-	case "screenfetch":
+	case "neofetch":
 		return &programs[1866]
-	case "cowsay":
+	case "fastfetch":
 		return &programs[1867]
-	case "figlet":
+	case "screenfetch":
 		return &programs[1868]
-	case "fortune":
+	case "cowsay":
 		return &programs[1869]
-	case "toilet":
+	case "figlet":
 		return &programs[1870]
-	case "lolcat":
+	case "fortune":
 		return &programs[1871]
-	case "tput":
+	case "toilet":
 		return &programs[1872]
-	case "reset":
+	case "lolcat":
 		return &programs[1873]
-	case "tabs":
+	case "tput":
 		return &programs[1874]
-	case "infocmp":
+	case "reset":
 		return &programs[1875]
-	case "toe":
+	case "tabs":
 		return &programs[1876]
-	case "units":
+	case "infocmp":
 		return &programs[1877]
-	case "prtstat":
+	case "toe":
 		return &programs[1878]
-	case "peekfd":
+	case "units":
 		return &programs[1879]
-	case "namei":
+	case "prtstat":
 		return &programs[1880]
-	case "runlevel":
+	case "peekfd":
 		return &programs[1881]
-	case "tzselect":
+	case "namei":
 		return &programs[1882]
-	case "ac":
+	case "runlevel":
 		return &programs[1883]
-	case "vnstat":
+	case "tzselect":
 		return &programs[1884]
-	case "ipcalc":
+	case "ac":
 		return &programs[1885]
-	case "sipcalc":
+	case "vnstat":
 		return &programs[1886]
-	case "mcookie":
+	case "ipcalc":
 		return &programs[1887]
-	case "procinfo":
+	case "sipcalc":
 		return &programs[1888]
-	case "sleep":
+	case "mcookie":
 		return &programs[1889]
-	case "smartctl":
+	case "procinfo":
 		return &programs[1890]
-	case "snap":
+	case "sleep":
 		return &programs[1891]
-	case "socat":
+	case "smartctl":
 		return &programs[1892]
-	case "softlimit":
+	case "smbclient":
 		return &programs[1893]
-	case "sort":
+	case "snap":
 		return &programs[1894]
-	case "source":
+	case "snmpget":
 		return &programs[1895]
-	case ".":
+	case "snmpwalk":
 		return &programs[1896]
-	case "spctl":
+	case "snyk":
 		return &programs[1897]
-	case "split":
+	case "socat":
 		return &programs[1898]
-	case "sponge":
+	case "softlimit":
 		return &programs[1899]
-	case "sqlcmd":
+	case "sort":
 		return &programs[1900]
-	case "sqlite":
+	case "source":
 		return &programs[1901]
-	case "sqlcipher":
+	case ".":
 		return &programs[1902]
-	case "litecli":
+	case "spctl":
 		return &programs[1903]
-	case "sqlite3":
+	case "split":
 		return &programs[1904]
-	case "duckdb":
+	case "sponge":
 		return &programs[1905]
-	case "srm":
+	case "sqlcmd":
 		return &programs[1906]
-	case "ss":
+	case "sqlite":
 		return &programs[1907]
-	case "ssh":
+	case "sqlcipher":
 		return &programs[1908]
-	case "ssh-add":
+	case "litecli":
 		return &programs[1909]
-	case "ssh-agent":
+	case "sqlite3":
 		return &programs[1910]
-	case "ssh-copy-id":
+	case "duckdb":
 		return &programs[1911]
-	case "ssh-keygen":
+	case "srm":
 		return &programs[1912]
-	case "ssh-keyscan":
+	case "ss":
 		return &programs[1913]
-	case "sshpass":
+	case "ssh":
 		return &programs[1914]
-	case "start-stop-daemon":
+	case "ssh-add":
 		return &programs[1915]
-	case "stat":
+	case "ssh-agent":
 		return &programs[1916]
-	case "staticcheck":
+	case "ssh-copy-id":
 		return &programs[1917]
-	case "revive":
+	case "ssh-keygen":
 		return &programs[1918]
-	case "errcheck":
+	case "ssh-keyscan":
 		return &programs[1919]
-	case "ineffassign":
+	case "sshpass":
 		return &programs[1920]
-	case "govulncheck":
+	case "start-stop-daemon":
 		return &programs[1921]
-	case "gosec":
+	case "stat":
 		return &programs[1922]
-	case "misspell":
+	case "staticcheck":
 		return &programs[1923]
-	case "shadow":
+	case "revive":
 		return &programs[1924]
-	case "deadcode":
+	case "errcheck":
 		return &programs[1925]
-	case "nilaway":
+	case "ineffassign":
 		return &programs[1926]
-	case "gopls":
+	case "govulncheck":
 		return &programs[1927]
-	case "benchstat":
+	case "gosec":
 		return &programs[1928]
-	case "stringer":
+	case "misspell":
 		return &programs[1929]
-	case "mockgen":
+	case "shadow":
 		return &programs[1930]
-	case "wire":
+	case "deadcode":
 		return &programs[1931]
-	case "sqlc":
+	case "nilaway":
 		return &programs[1932]
-	case "templ":
+	case "gopls":
 		return &programs[1933]
-	case "swag":
+	case "benchstat":
 		return &programs[1934]
-	case "air":
+	case "stringer":
 		return &programs[1935]
-	case "gotestsum":
+	case "mockgen":
 		return &programs[1936]
-	case "ginkgo":
+	case "wire":
 		return &programs[1937]
-	case "ko":
+	case "sqlc":
 		return &programs[1938]
-	case "goreleaser":
+	case "templ":
 		return &programs[1939]
-	case "protoc-gen-go":
+	case "swag":
 		return &programs[1940]
-	case "gocyclo":
+	case "air":
 		return &programs[1941]
-	case "stdbuf":
+	case "gotestsum":
 		return &programs[1942]
-	case "stern":
+	case "ginkgo":
 		return &programs[1943]
-	case "hadolint":
+	case "ko":
 		return &programs[1944]
-	case "strace":
+	case "goreleaser":
 		return &programs[1945]
-	case "strings":
+	case "protoc-gen-go":
 		return &programs[1946]
-	case "stty":
+	case "gocyclo":
 		return &programs[1947]
-	case "su":
+	case "stdbuf":
 		return &programs[1948]
-	case "sudo":
+	case "stern":
 		return &programs[1949]
-	case "sudoedit":
+	case "hadolint":
 		return &programs[1950]
-	case "svn":
+	case "strace":
 		return &programs[1951]
-	case "swapon":
+	case "strings":
 		return &programs[1952]
-	case "swift":
+	case "stty":
 		return &programs[1953]
-	case "sync":
+	case "su":
 		return &programs[1954]
-	case "sysctl":
+	case "sudo":
 		return &programs[1955]
-	case "systemctl":
+	case "sudoedit":
 		return &programs[1956]
-	case "systemd-analyze":
+	case "svn":
 		return &programs[1957]
-	case "systemd-cgls":
+	case "swapon":
 		return &programs[1958]
-	case "systemd-cgtop":
+	case "swift":
 		return &programs[1959]
-	case "systemd-detect-virt":
+	case "sync":
 		return &programs[1960]
-	case "systemd-path":
+	case "sysctl":
 		return &programs[1961]
-	case "systemd-inhibit":
+	case "systemctl":
 		return &programs[1962]
-	case "systemd-nspawn":
+	case "systemd-analyze":
 		return &programs[1963]
-	case "systemd-resolve":
+	case "systemd-cgls":
 		return &programs[1964]
-	case "portablectl":
+	case "systemd-cgtop":
 		return &programs[1965]
-	case "homectl":
+	case "systemd-detect-virt":
 		return &programs[1966]
-	case "userdbctl":
+	case "systemd-path":
 		return &programs[1967]
-	case "oomctl":
+	case "systemd-inhibit":
 		return &programs[1968]
-	case "systemd-run":
+	case "systemd-nspawn":
 		return &programs[1969]
-	case "systemd-tmpfiles":
+	case "systemd-resolve":
 		return &programs[1970]
-	case "tac":
+	case "portablectl":
 		return &programs[1971]
-	case "tail":
+	case "homectl":
 		return &programs[1972]
-	case "tar":
+	case "userdbctl":
 		return &programs[1973]
-	case "task":
+	case "oomctl":
 		return &programs[1974]
-	case "go-task":
+	case "systemd-run":
 		return &programs[1975]
-	case "taskset":
+	case "systemd-tmpfiles":
 		return &programs[1976]
-	case "tclsh":
+	case "tac":
 		return &programs[1977]
-	case "wish":
+	case "tail":
 		return &programs[1978]
-	case "tclsh8.6":
+	case "tar":
 		return &programs[1979]
-	case "expectk":
+	case "task":
 		return &programs[1980]
-	case "tcpdump":
+	case "go-task":
 		return &programs[1981]
-	case "tee":
+	case "taskset":
 		return &programs[1982]
-	case "telnet":
+	case "tclsh":
 		return &programs[1983]
-	case "terraform":
+	case "wish":
 		return &programs[1984]
-	case "tofu":
+	case "tclsh8.6":
 		return &programs[1985]
-	case "terragrunt":
+	case "expectk":
 		return &programs[1986]
-	case "test":
+	case "tcpdump":
 		return &programs[1987]
-	case "[":
+	case "tee":
 		return &programs[1988]
-	case "tftp":
+	case "telnet":
 		return &programs[1989]
-	case "time":
+	case "terraform":
 		return &programs[1990]
-	case "timedatectl":
+	case "tofu":
 		return &programs[1991]
-	case "hostnamectl":
+	case "terragrunt":
 		return &programs[1992]
-	case "localectl":
+	case "test":
 		return &programs[1993]
-	case "networkctl":
+	case "[":
 		return &programs[1994]
-	case "timeit":
+	case "tftp":
 		return &programs[1995]
-	case "timeout":
+	case "time":
 		return &programs[1996]
-	case "tmutil":
+	case "timedatectl":
 		return &programs[1997]
-	case "tmux":
+	case "hostnamectl":
 		return &programs[1998]
-	case "tokei":
+	case "localectl":
 		return &programs[1999]
-	case "cloc":
+	case "networkctl":
 		return &programs[2000]
-	case "scc":
+	case "timeit":
 		return &programs[2001]
-	case "dust":
+	case "timeout":
 		return &programs[2002]
-	case "duf":
+	case "tmutil":
 		return &programs[2003]
-	case "procs":
+	case "tmux":
 		return &programs[2004]
-	case "hexyl":
+	case "tnftp":
 		return &programs[2005]
-	case "top":
+	case "ncftp":
 		return &programs[2006]
-	case "htop":
+	case "tokei":
 		return &programs[2007]
-	case "iotop":
+	case "cloc":
 		return &programs[2008]
-	case "touch":
+	case "scc":
 		return &programs[2009]
-	case "tox":
+	case "dust":
 		return &programs[2010]
-	case "tr":
+	case "duf":
 		return &programs[2011]
-	case "trace":
+	case "procs":
 		return &programs[2012]
-	case "traceroute":
+	case "hexyl":
 		return &programs[2013]
-	case "tracepath":
+	case "top":
 		return &programs[2014]
-	case "trap":
+	case "htop":
 		return &programs[2015]
-	case "tree":
+	case "iotop":
 		return &programs[2016]
-	case "trivy":
+	case "touch":
 		return &programs[2017]
-	case "true":
+	case "tox":
 		return &programs[2018]
-	case "false":
+	case "tr":
 		return &programs[2019]
-	case "truncate":
+	case "trace":
 		return &programs[2020]
-	case "ts":
+	case "traceroute":
 		return &programs[2021]
-	case "isutf8":
+	case "tracepath":
 		return &programs[2022]
-	case "errno":
+	case "trap":
 		return &programs[2023]
-	case "combine":
+	case "tree":
 		return &programs[2024]
-	case "mispipe":
+	case "trivy":
 		return &programs[2025]
-	case "zrun":
+	case "true":
 		return &programs[2026]
-	case "vidir":
+	case "false":
 		return &programs[2027]
-	case "vipe":
+	case "truncate":
 		return &programs[2028]
-	case "pee":
+	case "ts":
 		return &programs[2029]
-	case "lckdo":
+	case "isutf8":
 		return &programs[2030]
-	case "ifdata":
+	case "errno":
 		return &programs[2031]
-	case "tsc":
+	case "combine":
 		return &programs[2032]
-	case "vue-tsc":
+	case "mispipe":
 		return &programs[2033]
-	case "tsgo":
+	case "zrun":
 		return &programs[2034]
-	case "tshark":
+	case "vidir":
 		return &programs[2035]
-	case "dumpcap":
+	case "vipe":
 		return &programs[2036]
-	case "rawshark":
+	case "pee":
 		return &programs[2037]
-	case "tsort":
+	case "lckdo":
 		return &programs[2038]
-	case "tty":
+	case "ifdata":
 		return &programs[2039]
-	case "tune2fs":
+	case "tsc":
 		return &programs[2040]
-	case "type":
+	case "vue-tsc":
 		return &programs[2041]
-	case "udevadm":
+	case "tsgo":
 		return &programs[2042]
-	case "ufw":
+	case "tshark":
 		return &programs[2043]
-	case "ulimit":
+	case "dumpcap":
 		return &programs[2044]
-	case "umask":
+	case "rawshark":
 		return &programs[2045]
-	case "umount":
+	case "tsort":
 		return &programs[2046]
-	case "swapoff":
+	case "tty":
 		return &programs[2047]
-	case "modprobe":
+	case "tune2fs":
 		return &programs[2048]
-	case "insmod":
+	case "twine":
 		return &programs[2049]
-	case "rmmod":
+	case "type":
 		return &programs[2050]
-	case "unalias":
+	case "udevadm":
 		return &programs[2051]
-	case "uname":
+	case "ufw":
 		return &programs[2052]
-	case "uniq":
+	case "ulimit":
 		return &programs[2053]
-	case "unittest":
+	case "umask":
 		return &programs[2054]
-	case "unlink":
+	case "umount":
 		return &programs[2055]
-	case "unset":
+	case "swapoff":
 		return &programs[2056]
-	case "unshare":
+	case "modprobe":
 		return &programs[2057]
-	case "unxz":
+	case "insmod":
 		return &programs[2058]
-	case "lzma":
+	case "rmmod":
 		return &programs[2059]
-	case "unlzma":
+	case "unalias":
 		return &programs[2060]
-	case "pxz":
+	case "uname":
 		return &programs[2061]
-	case "lzip":
+	case "uniq":
 		return &programs[2062]
-	case "unzip":
+	case "unittest":
 		return &programs[2063]
-	case "update-alternatives":
+	case "unlink":
 		return &programs[2064]
-	case "uptime":
-		return &programs[2065]
-	case "uv":
-		return &programs[2066]
-	case "uvx":
-		return &programs[2067]
-	case "vagrant":
-		return &programs[2068]
-	case "valgrind":
-		return &programs[2069]
-	case "valkey-cli":
-		return &programs[2070]
-	case "keydb-cli":
-		return &programs[2071]
-	case "vault":
-		return &programs[2072]
-	case "vdir":
-		return &programs[2073]
-	case "velero":
-		return &programs[2074]
-	case "venv":
-		return &programs[2075]
-	case "view":
-		return &programs[2076]
-	case "vimdiff":
-		return &programs[2077]
-	case "gvim":
-		return &programs[2078]
-	case "ex":
-		return &programs[2079]
-	case "rvim":
-		return &programs[2080]
-	case "nvi":
-		return &programs[2081]
-	case "vim.tiny":
-		return &programs[2082]
-	case "vim.basic":
-		return &programs[2083]
-	case "nano":
-		return &programs[2084]
-	case "pico":
-		return &programs[2085]
-	case "micro":
-		return &programs[2086]
-	case "joe":
-		return &programs[2087]
-	case "jed":
-		return &programs[2088]
-	case "mcedit":
-		return &programs[2089]
-	case "helix":
-		return &programs[2090]
-	case "hx":
-		return &programs[2091]
-	case "kak":
-		return &programs[2092]
-	case "ne":
-		return &programs[2093]
-	case "zile":
-		return &programs[2094]
-	case "mg":
-		return &programs[2095]
-	case "emacs-nox":
-		return &programs[2096]
-	case "cursor":
-		return &programs[2097]
-	case "subl":
-		return &programs[2098]
-	case "atom":
-		return &programs[2099]
-	case "gedit":
-		return &programs[2100]
-	case "kate":
-		return &programs[2101]
-	case "zed":
-		return &programs[2102]
-	case "idea":
-		return &programs[2103]
-	case "vim":
-		return &programs[2104]
-	case "vi":
-		return &programs[2105]
-	case "nvim":
-		return &programs[2106]
-	case "virsh":
-		return &programs[2107]
-	case "virtualenv":
-		return &programs[2108]
-	case "pyvenv":
-		return &programs[2109]
-	case "visudo":
-		return &programs[2110]
-	case "vite":
-		return &programs[2111]
-	case "vitest":
-		return &programs[2112]
-	case "vzdump":
-		return &programs[2113]
-	case "pveperf":
-		return &programs[2114]
-	case "w":
-		return &programs[2115]
-	case "wait":
-		return &programs[2116]
-	case "watch":
-		return &programs[2117]
-	case "watchexec":
-		return &programs[2118]
-	case "wc":
-		return &programs[2119]
-	case "wdiff":
-		return &programs[2120]
-	case "webpack":
-		return &programs[2121]
-	case "webpack-dev-server":
-		return &programs[2122]
-	case "rollup":
-		return &programs[2123]
-	case "rspack":
-		return &programs[2124]
-	case "rsbuild":
-		return &programs[2125]
-	case "tsup":
-		return &programs[2126]
-	case "tsdown":
-		return &programs[2127]
-	case "unbuild":
-		return &programs[2128]
-	case "microbundle":
-		return &programs[2129]
-	case "swc":
-		return &programs[2130]
-	case "babel":
-		return &programs[2131]
-	case "browserify":
-		return &programs[2132]
-	case "ncc":
-		return &programs[2133]
-	case "wget":
-		return &programs[2134]
-	case "whatis":
-		return &programs[2135]
-	case "whence":
-		return &programs[2136]
-	case "where":
-		return &programs[2137]
-	case "which":
-		return &programs[2138]
-	case "whereis":
-		return &programs[2139]
-	case "who":
-		return &programs[2140]
-	case "whoami":
-		return &programs[2141]
-	case "logname":
-		return &programs[2142]
-	case "users":
-		return &programs[2143]
-	case "groups":
-		return &programs[2144]
-	case "factor":
-		return &programs[2145]
-	case "whois":
-		return &programs[2146]
-	case "wipefs":
-		return &programs[2147]
-	case "wsl":
-		return &programs[2148]
-	case "wsl.exe":
-		return &programs[2149]
-	case "oil":
-		return &programs[2150]
-	case "osh":
-		return &programs[2151]
-	case "ysh":
-		return &programs[2152]
-	case "rc":
-		return &programs[2153]
-	case "es":
-		return &programs[2154]
-	case "xargs":
-		return &programs[2155]
-	case "xattr":
-		return &programs[2156]
-	case "xcodebuild":
-		return &programs[2157]
-	case "xcrun":
-		return &programs[2158]
-	case "xmllint":
-		return &programs[2159]
-	case "xvfb-run":
-		return &programs[2160]
-	case "xxd":
-		return &programs[2161]
-	case "xz":
-		return &programs[2162]
-	case "yamllint":
-		return &programs[2163]
-	case "yarn":
-		return &programs[2164]
-	case "yarnpkg":
-		return &programs[2165]
-	case "yay":
-		return &programs[2166]
-	case "paru":
-		return &programs[2167]
-	case "emerge":
-		return &programs[2168]
-	case "xbps-install":
-		return &programs[2169]
-	case "pkg":
-		return &programs[2170]
-	case "pkgin":
-		return &programs[2171]
-	case "port":
-		return &programs[2172]
-	case "rpm-ostree":
-		return &programs[2173]
-	case "dnf5":
-		return &programs[2174]
-	case "eopkg":
-		return &programs[2175]
-	case "swupd":
-		return &programs[2176]
-	case "opkg":
-		return &programs[2177]
-	case "slackpkg":
-		return &programs[2178]
-	case "choco":
-		return &programs[2179]
-	case "scoop":
-		return &programs[2180]
-	case "winget":
-		return &programs[2181]
-	case "nix-env":
-		return &programs[2182]
-	case "nix-build":
-		return &programs[2183]
-	case "nix-channel":
-		return &programs[2184]
-	case "nix-store":
-		return &programs[2185]
-	case "nix-instantiate":
-		return &programs[2186]
-	case "nix-collect-garbage":
-		return &programs[2187]
-	case "home-manager":
-		return &programs[2188]
-	case "nixos-rebuild":
-		return &programs[2189]
-	case "guix":
-		return &programs[2190]
-	case "conan":
-		return &programs[2191]
-	case "vcpkg":
-		return &programs[2192]
-	case "spack":
-		return &programs[2193]
-	case "luarocks":
-		return &programs[2194]
-	case "cpan":
-		return &programs[2195]
-	case "cpanm":
-		return &programs[2196]
-	case "ghcup":
-		return &programs[2197]
-	case "sdk":
-		return &programs[2198]
-	case "jenv":
-		return &programs[2199]
-	case "pyenv":
-		return &programs[2200]
-	case "rbenv":
-		return &programs[2201]
-	case "goenv":
-		return &programs[2202]
-	case "tfenv":
-		return &programs[2203]
-	case "chezmoi":
-		return &programs[2204]
-	case "stow":
-		return &programs[2205]
-	case "yes":
-		return &programs[2206]
-	case "yq":
-		return &programs[2207]
-	case "yt-dlp":
-		return &programs[2208]
-	case "youtube-dl":
-		return &programs[2209]
-	case "gallery-dl":
-		return &programs[2210]
-	case "zcat":
-		return &programs[2211]
-	case "bzcat":
-		return &programs[2212]
-	case "xzcat":
-		return &programs[2213]
-	case "zstdcat":
-		return &programs[2214]
-	case "lz4cat":
-		return &programs[2215]
-	case "lzcat":
-		return &programs[2216]
-	case "gzcat":
-		return &programs[2217]
-	case "zcmp":
-		return &programs[2218]
-	case "zdiff":
-		return &programs[2219]
-	case "bzcmp":
-		return &programs[2220]
-	case "bzdiff":
-		return &programs[2221]
-	case "xzcmp":
-		return &programs[2222]
-	case "xzdiff":
-		return &programs[2223]
-	case "zfs":
-		return &programs[2224]
-	case "zig":
-		return &programs[2225]
-	case "nim":
-		return &programs[2226]
-	case "dart":
-		return &programs[2227]
-	case "crystal":
-		return &programs[2228]
-	case "v":
-		return &programs[2229]
-	case "gleam":
-		return &programs[2230]
-	case "rebar3":
-		return &programs[2231]
-	case "stack":
-		return &programs[2232]
-	case "cabal":
-		return &programs[2233]
-	case "dune":
-		return &programs[2234]
-	case "opam":
-		return &programs[2235]
-	case "sbcl-make":
-		return &programs[2236]
-	case "flutter":
-		return &programs[2237]
-	case "fvm":
-		return &programs[2238]
-	case "hugo":
-		return &programs[2239]
-	case "jekyll":
-		return &programs[2240]
-	case "mkdocs":
-		return &programs[2241]
-	case "sphinx-build":
-		return &programs[2242]
-	case "gprbuild":
-		return &programs[2243]
-	case "alire":
-		return &programs[2244]
-	case "zip":
-		return &programs[2245]
-	case "zipapp":
-		return &programs[2246]
-	case "zipfile":
-		return &programs[2247]
-	case "tarfile":
-		return &programs[2248]
-	case "zipinfo":
-		return &programs[2249]
-	case "zipgrep":
-		return &programs[2250]
-	case "zipnote":
-		return &programs[2251]
 	case "unrar":
+		return &programs[2065]
+	case "unset":
+		return &programs[2066]
+	case "unshare":
+		return &programs[2067]
+	case "unxz":
+		return &programs[2068]
+	case "lzma":
+		return &programs[2069]
+	case "unlzma":
+		return &programs[2070]
+	case "pxz":
+		return &programs[2071]
+	case "lzip":
+		return &programs[2072]
+	case "unzip":
+		return &programs[2073]
+	case "update-alternatives":
+		return &programs[2074]
+	case "uptime":
+		return &programs[2075]
+	case "useradd":
+		return &programs[2076]
+	case "usermod":
+		return &programs[2077]
+	case "uv":
+		return &programs[2078]
+	case "uvx":
+		return &programs[2079]
+	case "vagrant":
+		return &programs[2080]
+	case "valgrind":
+		return &programs[2081]
+	case "valkey-cli":
+		return &programs[2082]
+	case "keydb-cli":
+		return &programs[2083]
+	case "vault":
+		return &programs[2084]
+	case "vdir":
+		return &programs[2085]
+	case "velero":
+		return &programs[2086]
+	case "venv":
+		return &programs[2087]
+	case "view":
+		return &programs[2088]
+	case "vimdiff":
+		return &programs[2089]
+	case "gvim":
+		return &programs[2090]
+	case "ex":
+		return &programs[2091]
+	case "rvim":
+		return &programs[2092]
+	case "nvi":
+		return &programs[2093]
+	case "vim.tiny":
+		return &programs[2094]
+	case "vim.basic":
+		return &programs[2095]
+	case "nano":
+		return &programs[2096]
+	case "pico":
+		return &programs[2097]
+	case "micro":
+		return &programs[2098]
+	case "joe":
+		return &programs[2099]
+	case "jed":
+		return &programs[2100]
+	case "mcedit":
+		return &programs[2101]
+	case "helix":
+		return &programs[2102]
+	case "hx":
+		return &programs[2103]
+	case "kak":
+		return &programs[2104]
+	case "ne":
+		return &programs[2105]
+	case "zile":
+		return &programs[2106]
+	case "mg":
+		return &programs[2107]
+	case "emacs-nox":
+		return &programs[2108]
+	case "cursor":
+		return &programs[2109]
+	case "subl":
+		return &programs[2110]
+	case "atom":
+		return &programs[2111]
+	case "gedit":
+		return &programs[2112]
+	case "kate":
+		return &programs[2113]
+	case "zed":
+		return &programs[2114]
+	case "idea":
+		return &programs[2115]
+	case "vim":
+		return &programs[2116]
+	case "vi":
+		return &programs[2117]
+	case "nvim":
+		return &programs[2118]
+	case "virsh":
+		return &programs[2119]
+	case "virtualenv":
+		return &programs[2120]
+	case "pyvenv":
+		return &programs[2121]
+	case "visudo":
+		return &programs[2122]
+	case "vite":
+		return &programs[2123]
+	case "vitest":
+		return &programs[2124]
+	case "vzdump":
+		return &programs[2125]
+	case "pveperf":
+		return &programs[2126]
+	case "w":
+		return &programs[2127]
+	case "wait":
+		return &programs[2128]
+	case "watch":
+		return &programs[2129]
+	case "watchexec":
+		return &programs[2130]
+	case "wc":
+		return &programs[2131]
+	case "wdiff":
+		return &programs[2132]
+	case "webpack":
+		return &programs[2133]
+	case "webpack-dev-server":
+		return &programs[2134]
+	case "rollup":
+		return &programs[2135]
+	case "rspack":
+		return &programs[2136]
+	case "rsbuild":
+		return &programs[2137]
+	case "tsup":
+		return &programs[2138]
+	case "tsdown":
+		return &programs[2139]
+	case "unbuild":
+		return &programs[2140]
+	case "microbundle":
+		return &programs[2141]
+	case "swc":
+		return &programs[2142]
+	case "babel":
+		return &programs[2143]
+	case "browserify":
+		return &programs[2144]
+	case "ncc":
+		return &programs[2145]
+	case "wget":
+		return &programs[2146]
+	case "whatis":
+		return &programs[2147]
+	case "whence":
+		return &programs[2148]
+	case "where":
+		return &programs[2149]
+	case "which":
+		return &programs[2150]
+	case "whereis":
+		return &programs[2151]
+	case "who":
+		return &programs[2152]
+	case "whoami":
+		return &programs[2153]
+	case "logname":
+		return &programs[2154]
+	case "users":
+		return &programs[2155]
+	case "groups":
+		return &programs[2156]
+	case "factor":
+		return &programs[2157]
+	case "whois":
+		return &programs[2158]
+	case "wipefs":
+		return &programs[2159]
+	case "wpa_passphrase":
+		return &programs[2160]
+	case "wsl":
+		return &programs[2161]
+	case "wsl.exe":
+		return &programs[2162]
+	case "oil":
+		return &programs[2163]
+	case "osh":
+		return &programs[2164]
+	case "ysh":
+		return &programs[2165]
+	case "rc":
+		return &programs[2166]
+	case "es":
+		return &programs[2167]
+	case "xargs":
+		return &programs[2168]
+	case "xattr":
+		return &programs[2169]
+	case "xcodebuild":
+		return &programs[2170]
+	case "xcrun":
+		return &programs[2171]
+	case "xfreerdp":
+		return &programs[2172]
+	case "xmllint":
+		return &programs[2173]
+	case "xvfb-run":
+		return &programs[2174]
+	case "xxd":
+		return &programs[2175]
+	case "xz":
+		return &programs[2176]
+	case "yamllint":
+		return &programs[2177]
+	case "yarn":
+		return &programs[2178]
+	case "yarnpkg":
+		return &programs[2179]
+	case "yay":
+		return &programs[2180]
+	case "paru":
+		return &programs[2181]
+	case "emerge":
+		return &programs[2182]
+	case "xbps-install":
+		return &programs[2183]
+	case "pkg":
+		return &programs[2184]
+	case "pkgin":
+		return &programs[2185]
+	case "port":
+		return &programs[2186]
+	case "rpm-ostree":
+		return &programs[2187]
+	case "dnf5":
+		return &programs[2188]
+	case "eopkg":
+		return &programs[2189]
+	case "swupd":
+		return &programs[2190]
+	case "opkg":
+		return &programs[2191]
+	case "slackpkg":
+		return &programs[2192]
+	case "choco":
+		return &programs[2193]
+	case "scoop":
+		return &programs[2194]
+	case "winget":
+		return &programs[2195]
+	case "nix-env":
+		return &programs[2196]
+	case "nix-build":
+		return &programs[2197]
+	case "nix-channel":
+		return &programs[2198]
+	case "nix-store":
+		return &programs[2199]
+	case "nix-instantiate":
+		return &programs[2200]
+	case "nix-collect-garbage":
+		return &programs[2201]
+	case "home-manager":
+		return &programs[2202]
+	case "nixos-rebuild":
+		return &programs[2203]
+	case "guix":
+		return &programs[2204]
+	case "conan":
+		return &programs[2205]
+	case "vcpkg":
+		return &programs[2206]
+	case "spack":
+		return &programs[2207]
+	case "luarocks":
+		return &programs[2208]
+	case "cpan":
+		return &programs[2209]
+	case "cpanm":
+		return &programs[2210]
+	case "ghcup":
+		return &programs[2211]
+	case "sdk":
+		return &programs[2212]
+	case "jenv":
+		return &programs[2213]
+	case "pyenv":
+		return &programs[2214]
+	case "rbenv":
+		return &programs[2215]
+	case "goenv":
+		return &programs[2216]
+	case "tfenv":
+		return &programs[2217]
+	case "chezmoi":
+		return &programs[2218]
+	case "stow":
+		return &programs[2219]
+	case "yes":
+		return &programs[2220]
+	case "yq":
+		return &programs[2221]
+	case "yt-dlp":
+		return &programs[2222]
+	case "youtube-dl":
+		return &programs[2223]
+	case "gallery-dl":
+		return &programs[2224]
+	case "zcat":
+		return &programs[2225]
+	case "bzcat":
+		return &programs[2226]
+	case "xzcat":
+		return &programs[2227]
+	case "zstdcat":
+		return &programs[2228]
+	case "lz4cat":
+		return &programs[2229]
+	case "lzcat":
+		return &programs[2230]
+	case "gzcat":
+		return &programs[2231]
+	case "zcmp":
+		return &programs[2232]
+	case "zdiff":
+		return &programs[2233]
+	case "bzcmp":
+		return &programs[2234]
+	case "bzdiff":
+		return &programs[2235]
+	case "xzcmp":
+		return &programs[2236]
+	case "xzdiff":
+		return &programs[2237]
+	case "zfs":
+		return &programs[2238]
+	case "zig":
+		return &programs[2239]
+	case "nim":
+		return &programs[2240]
+	case "dart":
+		return &programs[2241]
+	case "crystal":
+		return &programs[2242]
+	case "v":
+		return &programs[2243]
+	case "gleam":
+		return &programs[2244]
+	case "rebar3":
+		return &programs[2245]
+	case "stack":
+		return &programs[2246]
+	case "cabal":
+		return &programs[2247]
+	case "dune":
+		return &programs[2248]
+	case "opam":
+		return &programs[2249]
+	case "sbcl-make":
+		return &programs[2250]
+	case "flutter":
+		return &programs[2251]
+	case "fvm":
 		return &programs[2252]
-	case "lsar":
+	case "hugo":
 		return &programs[2253]
-	case "zless":
+	case "jekyll":
 		return &programs[2254]
-	case "zmore":
+	case "mkdocs":
 		return &programs[2255]
-	case "bzless":
+	case "sphinx-build":
 		return &programs[2256]
-	case "xzless":
+	case "gprbuild":
 		return &programs[2257]
-	case "zmodload":
+	case "alire":
 		return &programs[2258]
-	case "zpool":
+	case "zip":
 		return &programs[2259]
-	case "zstd":
+	case "zipapp":
 		return &programs[2260]
-	case "unzstd":
+	case "zipcloak":
 		return &programs[2261]
-	case "zstdmt":
+	case "zipfile":
 		return &programs[2262]
-	case "pzstd":
+	case "tarfile":
 		return &programs[2263]
-	case "zypper":
+	case "zipinfo":
 		return &programs[2264]
+	case "zipgrep":
+		return &programs[2265]
+	case "zipnote":
+		return &programs[2266]
+	case "lsar":
+		return &programs[2267]
+	case "zless":
+		return &programs[2268]
+	case "zmore":
+		return &programs[2269]
+	case "bzless":
+		return &programs[2270]
+	case "xzless":
+		return &programs[2271]
+	case "zmodload":
+		return &programs[2272]
+	case "zpool":
+		return &programs[2273]
+	case "zstd":
+		return &programs[2274]
+	case "unzstd":
+		return &programs[2275]
+	case "zstdmt":
+		return &programs[2276]
+	case "pzstd":
+		return &programs[2277]
+	case "zypper":
+		return &programs[2278]
 	}
 	return nil
 }
@@ -4914,72 +4942,77 @@ var risks = [Risks][]Row{
 		{Class: High, Cause: "mutating operation"},
 	},
 	47: {
+		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
+		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
+		{Class: Moderate, Cause: "runs a program of its own"},
+	},
+	48: {
 		{Subs: "ls digest manifest config catalog version validate", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	48: {
+	49: {
 		{Subs: "ps images inspect inspecti inspectp logs stats statsp version info pods img imagefsinfo", Class: Safe, Cause: "read-only"},
 		{Subs: "rm rmi rmp", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	49: {
+	50: {
 		{With: "-r", Class: High, Cause: "destructive operation"},
 		{With: "-l", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	50: {
+	51: {
 		{Subs: "luksFormat luksErase erase reencrypt luksKillSlot", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Subs: "status luksDump isLuks luksUUID", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	51: {
+	52: {
 		{With: "+0 -h|-M|--manual|-V", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "reaches another host"},
 	},
-	52: {
+	53: {
 		{With: "-s|--set", Class: Moderate, Cause: "mutating operation"},
 		{With: "@+*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	53: {
+	54: {
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	54: {
+	55: {
 		{With: "@if=*", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	55: {
+	56: {
 		{Subs: "read read-type domains find help", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	56: {
+	57: {
 		{With: "-f", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	57: {
+	58: {
 		{Subs: "list info activity listfilesystems apfs/list cs/list appleraid/list", Class: Safe, Cause: "read-only", Free: "-plist --all -all"},
 		{Subs: "eraseDisk eraseVolume partitionDisk secureErase zeroDisk randomDisk reformat apfs/deleteContainer apfs/deleteVolume", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	58: {
+	59: {
 		{With: "-c|--read-clear|-C|--clear|-D|--console-off|-E|--console-on|-n|--console-level", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	59: {
+	60: {
 		{Subs: "ls info table status deps version targets", Class: Safe, Cause: "read-only"},
 		{Subs: "remove remove_all wipe_table", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	60: {
+	61: {
 		{Subs: "list info search repolist provides whatprovides repoquery check-update deplist history/list history/info", Class: Safe, Cause: "read-only"},
 		{Subs: "install reinstall localinstall groupinstall update upgrade downgrade distro-sync", Class: High, Cause: "installs a package"},
 		{Subs: "remove erase autoremove groupremove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	61: {
+	62: {
 		{Subs: "ps images inspect logs version info top stats port diff history search events container/ls container/list container/ps container/inspect container/logs container/top container/stats container/port container/diff image/ls image/list image/inspect image/history network/ls network/inspect volume/ls volume/inspect system/df system/info context/ls context/show context/inspect service/ls service/ps service/inspect service/logs node/ls node/ps node/inspect stack/ls stack/ps stack/services secret/ls secret/inspect config/ls config/inspect plugin/ls buildx/ls buildx/inspect buildx/du manifest/inspect compose/ps compose/logs compose/config compose/ls compose/images compose/top compose/version compose/port", Class: Safe, Cause: "read-only"},
 		{Subs: "run create exec container/run container/exec", With: "--privileged", Class: High, Cause: "gives a container the host's rights"},
 		{Subs: "run exec container/run container/exec compose/run compose/exec", Class: Moderate, Cause: "runs a program of its own"},
@@ -4988,102 +5021,102 @@ var risks = [Risks][]Row{
 		{Subs: "push image/push", Class: Moderate, Cause: "sends data to a host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	62: {
+	63: {
 		{Subs: "ps logs config ls images top version port", Class: Safe, Cause: "read-only"},
 		{Subs: "down", With: "-v|--volumes", Class: High, Cause: "destructive operation"},
 		{Subs: "run exec", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	63: {
+	64: {
 		{Subs: "version account/get */list */get */*/list */*/get", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete */*/delete */rm */*/rm", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	64: {
+	65: {
 		{With: "-l|--list|-L|--listfiles|-s|--status|-S|--search|-p|--print-avail|-c|--contents|-I|--info|--get-selections|--verify|-V", Class: Safe, Cause: "read-only"},
 		{With: "-i|--install|--unpack|--configure", Class: High, Cause: "installs a package"},
 		{With: "-r|--remove|-P|--purge", Class: High, Cause: "removes a package"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	65: {
+	66: {
 		{With: "-I|--info|-c|--contents|-f|--field|-W|--show", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	66: {
+	67: {
 		{Class: High, Cause: "destructive operation"},
 	},
-	67: {
+	68: {
 		{With: "-create|-delete|-append|-merge|-change|-changei|-passwd", Class: High, Cause: "changes users or their rights"},
 		{Subs: "*/list */read */search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{With: "-list|-read|-search", Class: Safe, Cause: "read-only", Free: "-plist -raw -url -q"},
 		{Class: High, Cause: "changes users or their rights"},
 	},
-	68: {
+	69: {
 		{Subs: "get version info", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	69: {
+	70: {
 		{Subs: "get version member/list endpoint/health endpoint/status endpoint/hashkv alarm/list user/list role/list user/get role/get", Class: Safe, Cause: "read-only"},
 		{Subs: "del member/remove", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	70: {
+	71: {
 		{With: "-i|--driver|-S|--statistics|-g|--show-ring|-a|--show-pause|-k|--show-features|-l|--show-channels|-m|--module-info|-T|--show-time-stamping|-P|--show-permaddr|-c|--show-coalesce", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	71: {
+	72: {
 		{Subs: "status ping version banned", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	72: {
+	73: {
 		{With: "-x|--exec|-X|--exec-batch", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	73: {
+	74: {
 		{With: "-l|--list", Class: Safe, Cause: "read-only"},
 		{Class: Forbidden, Cause: "destructive operation on a disk"},
 	},
-	74: {
+	75: {
 		{With: "-delete", Class: High, Cause: "destructive operation"},
 		{With: "-exec|-execdir|-ok|-okdir", Class: Safe, Cause: "runs another command"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	75: {
+	76: {
 		{With: "--list-all|--list-ports|--list-services|--state|--get-zones|--get-active-zones", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	76: {
+	77: {
 		{Subs: "list info search history remotes remote-ls remote-info ps", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: High, Cause: "installs a package"},
 		{Subs: "uninstall remove", Class: High, Cause: "removes a package"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	77: {
+	78: {
 		{Subs: "get logs tree trace check stats events version diff", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	78: {
+	79: {
 		{Subs: "status logs version apps/list releases regions/list machine/list", Class: Safe, Cause: "read-only"},
 		{Subs: "destroy apps/destroy machine/destroy volumes/destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	79: {
+	80: {
 		{Subs: "auth/print-access-token auth/print-identity-token auth/application-default/print-access-token", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "help topic logging/read logging/logs/list", Class: Safe, Cause: "read-only"},
 		{Subs: "version info config/list config/get-value */list */describe */*/list */*/describe */*/*/list */*/*/describe", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete */*/delete */*/*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	80: {
+	81: {
 		{Subs: "list search info environment contents dependency outdated which", Class: Safe, Cause: "read-only"},
 		{Subs: "install update", Class: Moderate, Cause: "installs a package"},
 		{Subs: "uninstall cleanup", Class: Moderate, Cause: "removes a package"},
 		{Subs: "push yank owner", Class: High, Cause: "publishes to others"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	81: {
+	82: {
 		{Subs: "pr/* issue/* repo/view release/view", With: "-w|--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "*/list */view */status */checks */diff search/*", With: "--web", Class: Moderate, Cause: "opens a browser"},
 		{Subs: "pr/list pr/view pr/status pr/diff pr/checks issue/list issue/view issue/status repo/view repo/list run/list run/view run/watch workflow/list workflow/view release/list release/view auth/status gist/list gist/view label/list cache/list secret/list variable/list search status org/list ruleset/list ruleset/view", Class: Safe, Cause: "read-only"},
@@ -5096,7 +5129,7 @@ var risks = [Risks][]Row{
 		{Subs: "repo/delete release/delete secret/delete run/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	82: {
+	83: {
 		{Subs: "fsck", With: "--lost-found", Class: Moderate, Cause: "mutating operation"},
 		{Subs: "status log diff show rev-parse blame annotate shortlog describe cat-file ls-files ls-tree for-each-ref rev-list name-rev grep count-objects var version help whatchanged show-ref show-branch merge-base diff-tree diff-files diff-index range-diff cherry check-ignore check-attr check-ref-format verify-commit verify-tag fsck bisect/log worktree/list stash/list stash/show remote/show remote/get-url submodule/status notes/list notes/show lfs/ls-files lfs/status reflog/show config/list config/get", Class: Safe, Cause: "read-only"},
 		{Subs: "branch", With: "-d|--delete|-D", Class: Moderate, Cause: "mutating operation: deletes a branch"},
@@ -5143,12 +5176,12 @@ var risks = [Risks][]Row{
 		{Subs: "fetch pull clone ls-remote remote/update", Class: Moderate, Cause: "reaches another host"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	83: {
+	84: {
 		{Subs: "mr/list mr/view mr/diff issue/list issue/view repo/view repo/list ci/list ci/view ci/status ci/get release/list release/view auth/status label/list version", Class: Safe, Cause: "read-only"},
 		{Subs: "repo/delete release/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	84: {
+	85: {
 		{Subs: "list", With: "-export|-compiled|-mod", Class: Moderate, Cause: "runs a program of its own"},
 		{Subs: "version list doc help", Class: Safe, Cause: "read-only"},
 		{Subs: "env", With: "-w|-u", Class: Moderate, Cause: "mutating operation"},
@@ -5157,191 +5190,186 @@ var risks = [Risks][]Row{
 		{Subs: "clean fmt mod work", Class: Moderate, Cause: "mutating operation"},
 		{Class: Moderate, Cause: "runs a program of its own"},
 	},
-	85: {
+	86: {
 		{With: "-w", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	86: {
+	87: {
 		{Class: High, Cause: "runs as another user"},
 	},
-	87: {
+	88: {
 		{Subs: "ls cat stat du version hash", Class: Safe, Cause: "read-only"},
 		{Subs: "rm rb", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "sends data to a host"},
 	},
-	88: {
+	89: {
 		{Subs: "version */list */describe", Class: Safe, Cause: "read-only"},
 		{Subs: "*/delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	89: {
+	90: {
 		{Subs: "help info verify checksum imageinfo isencrypted plugins", Class: Safe, Cause: "read-only", Free: "-plist -type"},
 		{Subs: "erasekeys", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	90: {
+	91: {
 		{Subs: "list ls get status history search/repo search/hub show template version lint env repo/list dependency/list verify plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall delete rollback", Class: High, Cause: "destructive operation"},
 		{With: "+0 -h", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	91: {
+	92: {
 		{Subs: "apps ps logs releases status version addons", Class: Safe, Cause: "read-only"},
 		{Subs: "apps/destroy pg/reset addons/destroy apps:destroy pg:reset addons:destroy", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	92: {
+	93: {
 		{Subs: "push", Class: Moderate, Cause: "sends data to a host"},
 		{Subs: "strip rollback", Class: High, Cause: "destructive operation: rewrites history"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	93: {
+	94: {
 		{With: "-c|-d|-w|-r|-a|-n", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	94: {
+	95: {
 		{With: "-F|--file", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	95: {
+	96: {
 		{With: "+2", Class: High, Cause: "changes the network setup"},
 		{With: "-a|-s", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	96: {
+	97: {
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", With: "+1", Class: High, Cause: "changes the network setup"},
 		{Subs: "a addr address l link r ro route ru rule n neigh neighbour maddr netns", Class: Safe, Cause: "read-only"},
 		{Subs: "*/show */s */list */ls */l */lst route/get r/get ro/get", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	97: {
+	98: {
 		{With: "-L|--list|-S|--list-rules|-C|--check", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "changes the network setup"},
 	},
-	98: {
+	99: {
 		{With: "-c|--check-only|--check|-d|--diff", Class: Safe, Cause: "read-only", Free: "-q --quiet -v --verbose"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	99: {
+	100: {
 		{Subs: "version proxy-status analyze", Class: Safe, Cause: "read-only"},
 		{Subs: "uninstall", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	100: {
+	101: {
 		{With: "--vacuum-size|--vacuum-time|--vacuum-files|--rotate|--flush|--sync|--relinquish-var|--smart-relinquish-var|--setup-keys|--update-catalog", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	101: {
+	102: {
 		{Class: Forbidden, Cause: "stops or restarts the machine"},
 	},
-	102: {
+	103: {
 		{With: "@-1", Class: Forbidden, Cause: "destructive operation: ends every process"},
 		{With: "@1", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{With: "-l|-L|--list|--table", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	103: {
+	104: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process of a name, on some systems every process"},
 	},
-	104: {
+	105: {
 		{Class: Forbidden, Cause: "destructive operation: ends every process"},
 	},
-	105: {
+	106: {
 		{Subs: "get/kubeconfig", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get version", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	106: {
+	107: {
 		{Subs: "version config/print config/images certs/check-expiration", Class: Safe, Cause: "read-only"},
 		{Subs: "reset", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	107: {
+	108: {
 		{Subs: "get/secret*", With: "-o|--output", Class: Moderate, Cause: "shows a secret"},
 		{Subs: "get describe logs explain api-resources api-versions cluster-info top version options events diff wait auth/can-i auth/whoami config/view config/get-contexts config/get-clusters config/get-users config/current-context rollout/status rollout/history plugin/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete drain", Class: Moderate, Cause: "mutating operation: deletes objects"},
 		{Subs: "exec run debug attach", Class: Moderate, Cause: "mutating operation: runs a program in the cluster"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	108: {
+	109: {
 		{With: "-d", Class: Moderate, Cause: "mutating operation"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	109: {
+	110: {
 		{With: "-C|--clear|-S|--set", Class: High, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	110: {
+	111: {
 		{Subs: "list print blame hostinfo dumpstate help version print-disabled print-cache", Class: Safe, Cause: "read-only"},
 		{Subs: "reboot", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Class: Moderate, Cause: "mutating operation on a service"},
 	},
-	111: {
+	112: {
 		{Class: Moderate, Cause: "mutating operation: deletes objects"},
 	},
-	112: {
+	113: {
 		{With: "-f|-t|-tt|-T|-y|-o", Class: Moderate, Cause: "reads or writes files beside the search"},
 		{With: "-x|-b|-s|-H|-h|-p|-D|-w|-W|-L|-LL|-LLL|-Z|-ZZ|-z|-l|-a|-v|-A|-P|-Q", Class: Safe, Cause: "read-only"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	113: {
+	114: {
 		{With: "-p|--print-cache", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "needs root"},
 	},
-	114: {
+	115: {
 		{With: "@+*", Class: Moderate, Cause: "runs a program of its own"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	115: {
+	116: {
 		{With: "-info|-archs|-detailed_info|-verify_arch", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	116: {
+	117: {
 		{Subs: "reboot poweroff halt", Class: Forbidden, Cause: "stops or restarts the machine"},
 		{Subs: "list-* *-status show-*", Class: Safe, Cause: "read-only"},
 		{With: "+1", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	117: {
+	118: {
 		{With: "-d|--debug|--version", Class: Safe, Cause: "read-only", Free: "-v --verbose"},
 		{Class: High, Cause: "destructive operation"},
 	},
-	118: {
+	119: {
 		{With: "-l|--list|-a|--all", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	119: {
+	120: {
 		{With: "-dump", Class: Moderate, Cause: "mutating operation"},
 		{Class: Safe, Cause: "read-only"},
 	},
-	120: {
+	121: {
 		{Subs: "list list-images status show show-image image-status", Class: Safe, Cause: "read-only"},
 		{With: "+0", Class: Safe, Cause: "read-only"},
 		{Subs: "shell login", Class: High, Cause: "runs as another user"},
 		{Subs: "poweroff reboot terminate kill remove", Class: High, Cause: "destructive operation"},
 		{Class: High, Cause: "mutating operation"},
 	},
-	121: {
+	122: {
 		{With: "--zero-superblock", Class: Forbidden, Cause: "destructive operation on a disk"},
 		{With: "-D|--detail|-E|--examine|-Q|--query", Class: Safe, Cause: "read-only"},
 		{Class: High, Cause: "destructive operation on a disk"},
 	},
-	122: {
+	123: {
 		{Subs: "status version ip profile/list addons/list config/view node/list image/ls service/list", Class: Safe, Cause: "read-only"},
 		{Subs: "delete", Class: High, Cause: "destructive operation"},
 		{Class: Moderate, Cause: "mutating operation"},
 	},
-	123: {
+	124: {
 		{With: "-u|--dry-run", Class: Safe, Cause: "read-only"},
 		{Class: Moderate, Cause: "mutating operation"},
-	},
-	124: {
-		{With: "!destroys", Class: High, Cause: "destructive operation on a database"},
-		{With: "+0 -V|--version", Class: Safe, Cause: "read-only"},
-		{Class: Moderate, Cause: "runs a program of its own"},
 	},
 	125: {
 		{With: "+1", Class: High, Cause: "needs root"},
@@ -5801,15 +5829,145 @@ var risks = [Risks][]Row{
 	},
 }
 
+var secrets = [...][]Secret{
+	1: {
+		{Form: Attached, Names: names{"-p"}},
+		{Form: Attached, Names: names{"-hp"}},
+	},
+	2: {
+		{Form: Last, Command: "encrypt_string"},
+	},
+	3: {
+		{Form: Reader, Names: names{"settings"}},
+	},
+	4: {
+		{Form: Value, Command: "login", Names: names{"-p"}},
+		{Form: Value, Command: "secret", Names: names{"--value"}},
+	},
+	5: {
+		{Form: Value, Names: names{"-P"}},
+	},
+	6: {
+		{Form: Value, Command: "login", Names: names{"-p"}},
+	},
+	7: {
+		{Form: Reader, Names: names{"settings"}},
+		{Form: Reader, Names: names{"pair"}},
+	},
+	8: {
+		{Form: Operand, Names: names{"unlock"}},
+	},
+	9: {
+		{Form: Reader, Names: names{"login"}},
+	},
+	10: {
+		{Form: Reader, Names: names{"settings"}},
+		{Form: Operand, Names: names{"http-basic"}, Skip: 1},
+	},
+	11: {
+		{Form: User, Names: names{"-u", "-U", "--user", "--proxy-user"}, Sign: ":"},
+		{Form: Cookies, Names: names{"-b", "--cookie"}},
+	},
+	12: {
+		{Form: Value, Command: "auth", Names: names{"-t"}},
+	},
+	13: {
+		{Form: User, Names: names{"--user"}, Sign: ":"},
+	},
+	14: {
+		{Form: Reader, Names: names{"body"}},
+	},
+	15: {
+		{Form: Reader, Names: names{"htpasswd"}},
+	},
+	16: {
+		{Form: User, Names: names{"-a", "--auth"}, Sign: ":"},
+	},
+	17: {
+		{Form: Value, Names: names{"-t"}},
+	},
+	18: {
+		{Form: Named, Names: names{"--arg"}},
+	},
+	19: {
+		{Form: Reader, Names: names{"literals"}},
+		{Form: Value, Command: "login", Names: names{"-p"}},
+	},
+	20: {
+		{Form: Value, Names: names{"-w"}},
+	},
+	21: {
+		{Form: User, Names: names{"-u", "--user"}, Sign: ","},
+	},
+	22: {
+		{Form: Attached, Names: names{"-p"}},
+	},
+	23: {
+		{Form: Operand, Names: names{"set"}, Skip: 3},
+	},
+	24: {
+		{Form: Value, Names: names{"-p"}},
+	},
+	25: {
+		{Form: Operand, Names: names{"authtoken", "add-authtoken"}},
+	},
+	26: {
+		{Form: Operand, Names: names{"password"}},
+	},
+	27: {
+		{Form: Reader, Names: names{"openssl"}},
+	},
+	28: {
+		{Form: Value, Names: names{"-pw"}},
+	},
+	29: {
+		{Form: Reader, Names: names{"settings"}},
+		{Form: Value, Names: names{"-p"}},
+		{Form: Operand, Names: names{"http-basic"}, Skip: 1},
+		{Form: Operand, Names: names{"pypi-token"}},
+	},
+	30: {
+		{Form: Operand, Names: names{"add_user", "change_password", "authenticate_user"}, Skip: 1},
+	},
+	31: {
+		{Form: Value, Names: names{"-a"}},
+	},
+	32: {
+		{Form: User, Names: names{"-U", "--user"}, Sign: "%"},
+	},
+	33: {
+		{Form: Value, Command: "login", Names: names{"-p"}},
+		{Form: User, Names: names{"--creds", "--src-creds", "--dest-creds"}, Sign: ":"},
+	},
+	34: {
+		{Form: Value, Names: names{"-c"}},
+		{Form: Value, Names: names{"-A"}},
+		{Form: Value, Names: names{"-X"}},
+	},
+	35: {
+		{Form: Operand, Names: names{"auth"}},
+	},
+	36: {
+		{Form: Value, Names: names{"-N"}},
+		{Form: Value, Names: names{"-P"}},
+	},
+	37: {
+		{Form: Operand, Skip: 1},
+	},
+	38: {
+		{Form: Attached, Names: names{"/p:"}},
+	},
+}
+
 var programs = [...]Program{
 	{Name: "2to3", Operands: Reads, Options: options0},
 	{Name: "lib2to3", Operands: Reads, Options: options0},
-	{Name: "7z", Style: Joined, Operands: Unread, Options: options1, Risk: 1, Here: true},
-	{Name: "7za", Style: Joined, Operands: Unread, Options: options1, Here: true},
-	{Name: "7zr", Style: Joined, Operands: Unread, Options: options1, Here: true},
-	{Name: "7zz", Style: Joined, Operands: Unread, Options: options1, Here: true},
-	{Name: "rar", Style: Joined, Operands: Unread, Options: options1, Here: true},
-	{Name: "unar", Style: Joined, Operands: Unread, Options: options1, Here: true},
+	{Name: "7z", Style: Joined, Operands: Unread, Options: options1, Risk: 1, Secrets: 1, Here: true},
+	{Name: "7za", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
+	{Name: "7zr", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
+	{Name: "7zz", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
+	{Name: "rar", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
+	{Name: "unar", Style: Joined, Operands: Unread, Options: options1, Secrets: 1, Here: true},
 	{Name: ":", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "times", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "suspend", Style: NoOpts, Risk: 2, Safe: true},
@@ -5830,6 +5988,7 @@ var programs = [...]Program{
 	{Name: "alias", Style: POSIX, Options: options26, Risk: 4, Special: "alias"},
 	{Name: "ansible", Operands: Unread, Options: options27, Risk: 5, Workdir: true},
 	{Name: "ansible-playbook", Operands: Unread, Options: options27, Risk: 5, Workdir: true},
+	{Name: "ansible-vault", Operands: Unread, Options: options27, Secrets: 2, Workdir: true},
 	{Name: "apk", Operands: Unread, Options: options28, Subs: subs29, Risk: 6},
 	{Name: "apropos", Options: options30, Shared: [][]Option{options5}},
 	{Name: "apt", Operands: Unread, Options: options31, Subs: subs32, Risk: 7, Inherit: true},
@@ -5904,8 +6063,8 @@ var programs = [...]Program{
 	{Name: "awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "gawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
 	{Name: "mawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Risk: 3, Facts: Interpreter, Ends: true, Special: "awk"},
-	{Name: "aws", Style: Exact, Options: options46, Subs: subs67, Risk: 15, Inherit: true, Special: "aws"},
-	{Name: "az", Style: Exact, Options: options68, Subs: subs90, Risk: 16, Inherit: true, Special: "azure"},
+	{Name: "aws", Style: Exact, Options: options46, Subs: subs67, Risk: 15, Secrets: 3, Inherit: true, Special: "aws"},
+	{Name: "az", Style: Exact, Options: options68, Subs: subs90, Risk: 16, Secrets: 4, Inherit: true, Special: "azure"},
 	{Name: "b2sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "md5sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "sha1sum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -5930,63 +6089,66 @@ var programs = [...]Program{
 	{Name: "bazelisk", Style: Exact, Operands: Unread, Options: options96, Subs: subs99, Facts: TaskRunner, Workdir: true},
 	{Name: "bc", Operands: Reads, Options: options100},
 	{Name: "dc", Operands: Reads, Options: options100},
+	{Name: "bcp", Operands: Unread, Options: options101, Secrets: 5},
+	{Name: "mosquitto_pub", Operands: Unread, Options: options101, Secrets: 5},
+	{Name: "mosquitto_sub", Operands: Unread, Options: options101, Secrets: 5},
 	{Name: "bg", Risk: 2, Safe: true},
 	{Name: "fg", Risk: 2, Safe: true},
-	{Name: "bind", Style: POSIX, Operands: Unread, Options: options101, Risk: 2},
-	{Name: "biome", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "rome", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "dprint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "tslint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "jshint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "jscs", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "csslint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "remark", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "alex", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "textlint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "cspell", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "knip", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "madge", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "ncu", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "publint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "attw", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "sherif", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "tsd", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "unimported", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "svgo", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "taplo", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
-	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options102, Workdir: true},
+	{Name: "bind", Style: POSIX, Operands: Unread, Options: options102, Risk: 2},
+	{Name: "biome", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "rome", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "oxlint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "oxfmt", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "dprint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "stylelint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "standardjs", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "tslint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "jshint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "jscs", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "csslint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "htmlhint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "markdownlint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "markdownlint-cli2", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "remark", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "alex", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "textlint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "cspell", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "knip", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "depcheck", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "madge", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "dependency-cruiser", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "depcruise", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "npm-check", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "npm-check-updates", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "ncu", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "size-limit", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "bundlesize", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "publint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "attw", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "syncpack", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "sort-package-json", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "commitlint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "ls-lint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "secretlint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "sherif", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "typedoc", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "api-extractor", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "license-checker", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "tsd", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "type-coverage", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "ts-prune", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "unimported", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "sql-formatter", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "svgo", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "lint-staged", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "taplo", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
+	{Name: "buf-lint", Style: Exact, Operands: Unread, Options: options103, Workdir: true},
 	{Name: "black", Operands: Outputs, Options: options42, Risk: 20, Workdir: true},
-	{Name: "blkid", Operands: Names, Options: options103, Risk: 21},
+	{Name: "blkid", Operands: Names, Options: options104, Risk: 21},
 	{Name: "bootctl", Operands: Unread, Risk: 22},
-	{Name: "borg", Operands: Unread, Options: options104, Subs: subs107, Inherit: true},
-	{Name: "borgbackup", Operands: Unread, Options: options104, Subs: subs107, Inherit: true},
-	{Name: "bq", Operands: Unread, Options: options108, Risk: 23},
+	{Name: "borg", Operands: Unread, Options: options105, Subs: subs108, Inherit: true},
+	{Name: "borgbackup", Operands: Unread, Options: options105, Subs: subs108, Inherit: true},
+	{Name: "bq", Operands: Unread, Options: options101, Risk: 23},
 	{Name: "break", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "continue", Style: NoOpts, Risk: 2, Safe: true},
 	{Name: "shift", Style: NoOpts, Risk: 2, Safe: true},
@@ -6007,45 +6169,46 @@ var programs = [...]Program{
 	{Name: "hdparm", Operands: Unread, Risk: 25},
 	{Name: "fsck.ext4", Operands: Unread, Risk: 25},
 	{Name: "buf", Style: Exact, Options: options117, Inherit: true, Workdir: true},
-	{Name: "buildah", Style: Exact, Operands: Unread, Options: options35, Risk: 26},
+	{Name: "buildah", Style: Exact, Operands: Unread, Options: options35, Risk: 26, Secrets: 6},
 	{Name: "builtin", Style: POSIX, Operands: RunsArgs, Risk: 27, Ends: true, Plain: true, Special: "command"},
 	{Name: "bun", Style: Exact, Operands: Script, Options: options118, Subs: subs124, Risk: 28, Facts: Interpreter, Inherit: true, Ends: true, Workdir: true, Stdin: true, Special: "runner"},
-	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 29, Facts: ObeysProject, Workdir: true},
+	{Name: "bundle", Operands: Unread, Options: options125, Subs: subs128, Risk: 29, Secrets: 7, Facts: ObeysProject, Workdir: true},
 	{Name: "bundler", Operands: Unread, Options: options125, Subs: subs128, Workdir: true},
 	{Name: "bunx", Style: Exact, Operands: RunsArgs, Options: options129, Risk: 5, Ends: true, Workdir: true},
 	{Name: "busctl", Operands: Unread, Risk: 30},
 	{Name: "busybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
 	{Name: "toybox", Style: POSIX, Operands: RunsArgs, Risk: 27, Facts: Interpreter, Ends: true, Special: "busybox"},
-	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options130, Risk: 31, Ends: true},
+	{Name: "bw", Operands: Unread, Options: options130, Secrets: 8},
+	{Name: "bwrap", Style: POSIX, Operands: RunsArgs, Options: options131, Risk: 31, Ends: true},
 	{Name: "bye", Style: NoOpts, Safe: true, Special: "exit"},
-	{Name: "bzip2", Operands: Outputs, Options: options131, Risk: 32, Beside: true},
-	{Name: "bunzip2", Operands: Outputs, Options: options131, Risk: 32, Beside: true},
-	{Name: "bzmore", Operands: Reads, Options: options132},
-	{Name: "c++filt", Operands: Reads, Options: options133},
-	{Name: "addr2line", Operands: Reads, Options: options133},
-	{Name: "elfedit", Operands: Reads, Options: options133},
-	{Name: "llvm-nm", Operands: Reads, Options: options133},
-	{Name: "llvm-objdump", Operands: Reads, Options: options133},
-	{Name: "llvm-readelf", Operands: Reads, Options: options133},
-	{Name: "dwarfdump", Operands: Reads, Options: options133},
-	{Name: "cProfile", Operands: Script, Options: options134, Ends: true},
-	{Name: "profile", Operands: Script, Options: options134, Ends: true},
-	{Name: "pdb", Operands: Script, Options: options134, Ends: true},
-	{Name: "runpy", Operands: Script, Options: options134, Ends: true},
-	{Name: "doctest", Operands: Script, Options: options134, Ends: true},
-	{Name: "viztracer", Operands: Script, Options: options134, Ends: true},
-	{Name: "kernprof", Operands: Script, Options: options134, Ends: true},
-	{Name: "memray", Operands: Script, Options: options134, Ends: true},
-	{Name: "scalene", Operands: Script, Options: options134, Ends: true},
-	{Name: "pyinstrument", Operands: Script, Options: options134, Ends: true},
-	{Name: "py-spy", Operands: Script, Options: options134, Ends: true},
-	{Name: "debugpy", Operands: Script, Options: options134, Ends: true},
-	{Name: "ipdb", Operands: Script, Options: options134, Ends: true},
-	{Name: "caffeinate", Operands: RunsArgs, Options: options135, Ends: true},
+	{Name: "bzip2", Operands: Outputs, Options: options132, Risk: 32, Beside: true},
+	{Name: "bunzip2", Operands: Outputs, Options: options132, Risk: 32, Beside: true},
+	{Name: "bzmore", Operands: Reads, Options: options133},
+	{Name: "c++filt", Operands: Reads, Options: options134},
+	{Name: "addr2line", Operands: Reads, Options: options134},
+	{Name: "elfedit", Operands: Reads, Options: options134},
+	{Name: "llvm-nm", Operands: Reads, Options: options134},
+	{Name: "llvm-objdump", Operands: Reads, Options: options134},
+	{Name: "llvm-readelf", Operands: Reads, Options: options134},
+	{Name: "dwarfdump", Operands: Reads, Options: options134},
+	{Name: "cProfile", Operands: Script, Options: options135, Ends: true},
+	{Name: "profile", Operands: Script, Options: options135, Ends: true},
+	{Name: "pdb", Operands: Script, Options: options135, Ends: true},
+	{Name: "runpy", Operands: Script, Options: options135, Ends: true},
+	{Name: "doctest", Operands: Script, Options: options135, Ends: true},
+	{Name: "viztracer", Operands: Script, Options: options135, Ends: true},
+	{Name: "kernprof", Operands: Script, Options: options135, Ends: true},
+	{Name: "memray", Operands: Script, Options: options135, Ends: true},
+	{Name: "scalene", Operands: Script, Options: options135, Ends: true},
+	{Name: "pyinstrument", Operands: Script, Options: options135, Ends: true},
+	{Name: "py-spy", Operands: Script, Options: options135, Ends: true},
+	{Name: "debugpy", Operands: Script, Options: options135, Ends: true},
+	{Name: "ipdb", Operands: Script, Options: options135, Ends: true},
+	{Name: "caffeinate", Operands: RunsArgs, Options: options136, Ends: true},
 	{Name: "caller", Style: NoOpts, Safe: true},
-	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options136, Risk: 33, Stdin: true},
-	{Name: "cargo", Style: Exact, Operands: Unread, Options: options137, Subs: subs155, Risk: 34, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true},
-	{Name: "cat", Operands: Reads, Options: options156, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "capsh", Style: POSIX, Operands: ShellArgs, Options: options137, Risk: 33, Stdin: true},
+	{Name: "cargo", Style: Exact, Operands: Unread, Options: options138, Subs: subs156, Risk: 34, Secrets: 9, Facts: BySubcommand, Inherit: true, Workdir: true, Plugins: true},
+	{Name: "cat", Operands: Reads, Options: options157, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "catchsegv", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "fakeroot", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "eatmydata", Style: POSIX, Operands: RunsArgs, Ends: true},
@@ -6060,244 +6223,246 @@ var programs = [...]Program{
 	{Name: "tini", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "dumb-init", Style: POSIX, Operands: RunsArgs, Ends: true},
 	{Name: "with-contenv", Style: POSIX, Operands: RunsArgs, Ends: true},
-	{Name: "cd", Style: POSIX, Operands: Names, Options: options157, Risk: 2, Safe: true, Special: "cd"},
-	{Name: "cdk", Style: Exact, Options: options158, Subs: subs159, Inherit: true, Workdir: true},
-	{Name: "cdktf", Style: Exact, Options: options158, Subs: subs159, Inherit: true, Workdir: true},
-	{Name: "ceph", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 35},
-	{Name: "cgexec", Operands: RunsArgs, Options: options162, Risk: 36, Ends: true},
+	{Name: "cd", Style: POSIX, Operands: Names, Options: options158, Risk: 2, Safe: true, Special: "cd"},
+	{Name: "cdk", Style: Exact, Options: options159, Subs: subs160, Inherit: true, Workdir: true},
+	{Name: "cdktf", Style: Exact, Options: options159, Subs: subs160, Inherit: true, Workdir: true},
+	{Name: "ceph", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 35},
+	{Name: "cgexec", Operands: RunsArgs, Options: options163, Risk: 36, Ends: true},
 	{Name: "chattr", Operands: Unread, Risk: 1},
 	{Name: "setfacl", Operands: Unread, Risk: 1},
-	{Name: "chcon", Operands: ModeOutputs, Options: options163, Shared: [][]Option{options5}},
-	{Name: "chdir", Style: POSIX, Operands: Names, Options: options157, Safe: true, Special: "cd"},
-	{Name: "chgrp", Operands: ModeOutputs, Options: options164, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chmod", Operands: ModeWrites, Options: options165, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chown", Operands: ModeOutputs, Options: options166, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options167, Risk: 37, Ends: true},
+	{Name: "chcon", Operands: ModeOutputs, Options: options164, Shared: [][]Option{options5}},
+	{Name: "chdir", Style: POSIX, Operands: Names, Options: options158, Safe: true, Special: "cd"},
+	{Name: "chgrp", Operands: ModeOutputs, Options: options165, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chmod", Operands: ModeWrites, Options: options166, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chown", Operands: ModeOutputs, Options: options167, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "chpst", Style: POSIX, Operands: RunsArgs, Options: options168, Risk: 37, Ends: true},
 	{Name: "chronyc", Operands: Unread, Risk: 38},
-	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options168, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options169, Risk: 27, Ends: true},
-	{Name: "cksum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "sum", Operands: Reads, Options: options170, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "clear", Operands: Names, Options: options171, Risk: 2},
-	{Name: "cmake", Style: Joined, Options: options172, Risk: 5, Facts: Interpreter, Workdir: true, Special: "cmake"},
-	{Name: "cmp", Operands: Reads, Options: options173, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "cnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "tnpm", Operands: Unread, Options: options174, Subs: subs177, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "code", Operands: Outputs, Options: options178, Risk: 1},
+	{Name: "chroot", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options169, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "chrt", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options170, Risk: 27, Ends: true},
+	{Name: "cksum", Operands: Reads, Options: options171, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "sum", Operands: Reads, Options: options171, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "clear", Operands: Names, Options: options172, Risk: 2},
+	{Name: "cmake", Style: Joined, Options: options173, Risk: 5, Facts: Interpreter, Workdir: true, Special: "cmake"},
+	{Name: "cmp", Operands: Reads, Options: options174, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "cnpm", Operands: Unread, Options: options175, Subs: subs178, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "tnpm", Operands: Unread, Options: options175, Subs: subs178, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "code", Operands: Outputs, Options: options179, Risk: 1},
 	{Name: "codesign", Operands: Unread, Risk: 40},
-	{Name: "colordiff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gdiff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Safe: true},
-	{Name: "colrm", Options: options180, Shared: [][]Option{options5}, Safe: true},
-	{Name: "column", Operands: Reads, Options: options181, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "comm", Operands: Reads, Options: options182, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options183, Risk: 41, Ends: true, Plain: true, Special: "command"},
-	{Name: "command-not-found", Operands: Names, Options: options184, Shared: [][]Option{options5}, Safe: true},
-	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options185}, Risk: 2, Special: "compgen"},
-	{Name: "complete", Style: POSIX, Operands: Unread, Options: options186, Shared: [][]Option{options185}, Risk: 2, Special: "complete"},
-	{Name: "compopt", Style: POSIX, Options: options187},
-	{Name: "composer", Operands: Unread, Options: options188, Subs: subs191, Risk: 42, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "composer.phar", Operands: Unread, Options: options188, Subs: subs191, Inherit: true, Workdir: true},
-	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options192, Risk: 36},
-	{Name: "conda", Operands: Unread, Options: options193, Subs: subs196, Risk: 43},
-	{Name: "mamba", Operands: Unread, Options: options193, Subs: subs196, Risk: 43},
-	{Name: "consul", Style: Dash, Operands: Unread, Options: options197, Subs: subs204, Risk: 44, Inherit: true},
-	{Name: "convert", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "magick", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "composite", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "montage", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "compare", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "gm", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "vips", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "gs", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "sox", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "lame", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "flac", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "dot", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "neato", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "d2", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "latex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "tex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "biber", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "typst", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "groff", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "troff", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "blender", Style: Dash, Operands: Outputs, Options: options205},
-	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options205},
+	{Name: "colordiff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gdiff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Safe: true},
+	{Name: "colrm", Options: options181, Shared: [][]Option{options5}, Safe: true},
+	{Name: "column", Operands: Reads, Options: options182, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "comm", Operands: Reads, Options: options183, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "command", Style: POSIX, Operands: RunsArgs, Options: options184, Risk: 41, Ends: true, Plain: true, Special: "command"},
+	{Name: "command-not-found", Operands: Names, Options: options185, Shared: [][]Option{options5}, Safe: true},
+	{Name: "compgen", Style: POSIX, Operands: Unread, Shared: [][]Option{options186}, Risk: 2, Special: "compgen"},
+	{Name: "complete", Style: POSIX, Operands: Unread, Options: options187, Shared: [][]Option{options186}, Risk: 2, Special: "complete"},
+	{Name: "compopt", Style: POSIX, Options: options188},
+	{Name: "composer", Operands: Unread, Options: options189, Subs: subs192, Risk: 42, Secrets: 10, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "composer.phar", Operands: Unread, Options: options189, Subs: subs192, Inherit: true, Workdir: true},
+	{Name: "concurrently", Style: Exact, Operands: RunsTexts, Options: options193, Risk: 36},
+	{Name: "conda", Operands: Unread, Options: options194, Subs: subs197, Risk: 43},
+	{Name: "mamba", Operands: Unread, Options: options194, Subs: subs197, Risk: 43},
+	{Name: "consul", Style: Dash, Operands: Unread, Options: options198, Subs: subs205, Risk: 44, Inherit: true},
+	{Name: "convert", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "magick", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "mogrify", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "composite", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "montage", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "compare", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "gm", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "vips", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "cwebp", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "dwebp", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "pngquant", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "optipng", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "jpegoptim", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "rsvg-convert", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "inkscape", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "gs", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "pdftk", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "qpdf", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "pdfunite", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "wkhtmltopdf", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "exiftool", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "sox", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "lame", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "flac", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "opusenc", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "potrace", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "dot", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "neato", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "plantuml", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "mmdc", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "d2", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "pdflatex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "xelatex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "lualatex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "latex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "tex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "bibtex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "biber", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "makeindex", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "tectonic", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "typst", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "asciidoctor", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "asciidoc", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "groff", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "troff", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "nroff", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "soffice", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "libreoffice", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "unoconv", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "calibre", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "ebook-convert", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "antiword", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "catdoc", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "docx2txt", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "xlsx2csv", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "csvtool", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "openscad", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "blender", Style: Dash, Operands: Outputs, Options: options206},
+	{Name: "stl2gcode", Style: Dash, Operands: Outputs, Options: options206},
 	{Name: "coredumpctl", Operands: Unread, Risk: 45},
-	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs208, Ends: true},
-	{Name: "corosync-cfgtool", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 46},
-	{Name: "coverage", Operands: Unread, Options: options209, Subs: subs212, Workdir: true},
-	{Name: "cp", Operands: Copy, Options: options213, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "cpack", Style: Joined, Options: options214, Workdir: true},
-	{Name: "cpio", Operands: Unread, Options: options215},
-	{Name: "cpp", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "tcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "icx", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "icpx", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "emcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "em++", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options216, Special: "gcc"},
-	{Name: "crane", Style: Exact, Operands: Unread, Options: options35, Risk: 47},
-	{Name: "crictl", Style: Exact, Operands: Unread, Options: options35, Risk: 48},
-	{Name: "crontab", Operands: Script, Options: options217, Risk: 49, Stdin: true, Special: "crontab"},
+	{Name: "corepack", Style: Exact, Operands: RunsArgs, Subs: subs209, Ends: true},
+	{Name: "corosync-cfgtool", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 46},
+	{Name: "coverage", Operands: Unread, Options: options210, Subs: subs213, Workdir: true},
+	{Name: "cp", Operands: Copy, Options: options214, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "cpack", Style: Joined, Options: options215, Workdir: true},
+	{Name: "cpio", Operands: Unread, Options: options216},
+	{Name: "cpp", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "gfortran", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "tcc", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "icx", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "icpx", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "nvcc", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "emcc", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "em++", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "musl-gcc", Style: Joined, Operands: Reads, Options: options217, Special: "gcc"},
+	{Name: "cqlsh", Operands: Unread, Options: options101, Risk: 47},
+	{Name: "clickhouse-client", Operands: Unread, Options: options101, Risk: 47},
+	{Name: "crane", Style: Exact, Operands: Unread, Options: options35, Risk: 48, Secrets: 6},
+	{Name: "crictl", Style: Exact, Operands: Unread, Options: options35, Risk: 49},
+	{Name: "crontab", Operands: Script, Options: options218, Risk: 50, Stdin: true, Special: "crontab"},
 	{Name: "cross-env", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
 	{Name: "cross-env-shell", Style: POSIX, Operands: RunsArgs, Ends: true, Assigns: true},
-	{Name: "cryptsetup", Operands: Unread, Risk: 50},
-	{Name: "csh", Style: POSIX, Operands: Script, Options: options218, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options218, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "csplit", Operands: Reads, Options: options219, Shared: [][]Option{options5}, Risk: 1, Here: true},
-	{Name: "ctest", Style: Joined, Options: options220, Workdir: true},
-	{Name: "curl", Operands: URLs, Options: options221, Risk: 51, Facts: Fetcher, Special: "curl"},
-	{Name: "cut", Operands: Reads, Options: options222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs224, Workdir: true},
-	{Name: "date", Options: options225, Shared: [][]Option{options5}, Risk: 52},
-	{Name: "dbus-launch", Operands: RunsArgs, Options: options226, Ends: true},
-	{Name: "dc3dd", Risk: 53, Wordless: true},
-	{Name: "dcfldd", Risk: 53, Wordless: true},
-	{Name: "mkdosfs", Risk: 53, Wordless: true},
-	{Name: "mkfs.bfs", Risk: 53, Wordless: true},
-	{Name: "mkfs.cramfs", Risk: 53, Wordless: true},
-	{Name: "mkfs.exfat", Risk: 53, Wordless: true},
-	{Name: "mkfs.f2fs", Risk: 53, Wordless: true},
-	{Name: "mkfs.jfs", Risk: 53, Wordless: true},
-	{Name: "mkfs.minix", Risk: 53, Wordless: true},
-	{Name: "mkfs.msdos", Risk: 53, Wordless: true},
-	{Name: "mkfs.reiserfs", Risk: 53, Wordless: true},
-	{Name: "mkntfs", Risk: 53, Wordless: true},
-	{Name: "newfs", Risk: 53, Wordless: true},
-	{Name: "dd", Style: NoOpts, Shared: [][]Option{options5}, Risk: 54, Special: "dd"},
-	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
-	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
-	{Name: "local", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
-	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options227, Risk: 2, Special: "declare"},
-	{Name: "defaults", Operands: Unread, Risk: 55},
-	{Name: "delta", Operands: Unread, Options: options228, Risk: 3},
-	{Name: "delv", Options: options229},
-	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options230}, Subs: subs245, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno"},
-	{Name: "df", Operands: Names, Options: options246, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "diff", Operands: Reads, Options: options179, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "diff3", Operands: Reads, Options: options247, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "diffstat", Operands: Reads, Options: options248, Shared: [][]Option{options5}},
-	{Name: "difft", Operands: Unread, Options: options228},
-	{Name: "difftastic", Operands: Unread, Options: options228},
-	{Name: "diff-so-fancy", Operands: Unread, Options: options228},
-	{Name: "icdiff", Operands: Unread, Options: options228},
-	{Name: "sd", Operands: Unread, Options: options228},
-	{Name: "choose", Operands: Unread, Options: options228},
-	{Name: "gron", Operands: Unread, Options: options228},
-	{Name: "fx", Operands: Unread, Options: options228},
-	{Name: "jo", Operands: Unread, Options: options228},
-	{Name: "jc", Operands: Unread, Options: options228},
-	{Name: "dasel", Operands: Unread, Options: options228},
-	{Name: "xsv", Operands: Unread, Options: options228},
-	{Name: "qsv", Operands: Unread, Options: options228},
-	{Name: "csvcut", Operands: Unread, Options: options228},
-	{Name: "csvgrep", Operands: Unread, Options: options228},
-	{Name: "csvlook", Operands: Unread, Options: options228},
-	{Name: "in2csv", Operands: Unread, Options: options228},
-	{Name: "mlr", Operands: Unread, Options: options228},
-	{Name: "htmlq", Operands: Unread, Options: options228},
-	{Name: "pup", Operands: Unread, Options: options228},
-	{Name: "tomlq", Operands: Unread, Options: options228},
-	{Name: "gum", Operands: Unread, Options: options228},
-	{Name: "glow", Operands: Unread, Options: options228},
-	{Name: "grex", Operands: Unread, Options: options228},
-	{Name: "tldr", Operands: Unread, Options: options228},
-	{Name: "shellspec", Operands: Unread, Options: options228},
-	{Name: "actionlint", Operands: Unread, Options: options228},
-	{Name: "act", Operands: Unread, Options: options228},
-	{Name: "gitleaks", Operands: Unread, Options: options228},
-	{Name: "trufflehog", Operands: Unread, Options: options228},
-	{Name: "detect-secrets", Operands: Unread, Options: options228},
-	{Name: "ctags", Operands: Unread, Options: options228},
-	{Name: "cscope", Operands: Unread, Options: options228},
-	{Name: "comby", Operands: Unread, Options: options228},
-	{Name: "jscodeshift", Operands: Unread, Options: options228},
-	{Name: "claude", Operands: Unread, Options: options228},
-	{Name: "codex", Operands: Unread, Options: options228},
-	{Name: "gemini", Operands: Unread, Options: options228},
-	{Name: "aider", Operands: Unread, Options: options228},
-	{Name: "llm", Operands: Unread, Options: options228},
-	{Name: "ollama", Operands: Unread, Options: options228},
-	{Name: "goose", Operands: Unread, Options: options228},
-	{Name: "opencode", Operands: Unread, Options: options228},
-	{Name: "copilot", Operands: Unread, Options: options228},
-	{Name: "lazygit", Operands: Unread, Options: options228},
-	{Name: "gitui", Operands: Unread, Options: options228},
-	{Name: "tig", Operands: Unread, Options: options228},
-	{Name: "watchman", Operands: Unread, Options: options228},
-	{Name: "dig", Options: options229, Risk: 56},
-	{Name: "dir", Operands: Names, Options: options249, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "dircolors", Operands: Reads, Options: options250, Shared: [][]Option{options5}, Safe: true},
-	{Name: "direnv", Operands: Unread, Subs: subs252},
-	{Name: "dirname", Operands: Names, Options: options253, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "dirs", Style: POSIX, Options: options254, Risk: 2, Safe: true},
-	{Name: "diskutil", Operands: Unread, Risk: 57},
-	{Name: "disown", Style: POSIX, Options: options255, Risk: 2},
-	{Name: "dlv", Style: Exact, Operands: Unread, Options: options256, Stdin: true},
-	{Name: "dmesg", Options: options257, Risk: 58},
-	{Name: "dmsetup", Risk: 59, Wordless: true},
-	{Name: "dnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
-	{Name: "yum", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
-	{Name: "microdnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 60},
-	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options258, Risk: 39, Facts: Interpreter, Ends: true},
-	{Name: "docker", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
-	{Name: "podman", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
-	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Risk: 61, Facts: BySubcommand, Inherit: true, Plugins: true},
-	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options386, Subs: subs387, Risk: 62, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "doctl", Style: Exact, Operands: Unread, Options: options388, Subs: subs393, Risk: 63, Inherit: true},
-	{Name: "dos2unix", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
-	{Name: "unix2dos", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
-	{Name: "mac2unix", Operands: Outputs, Options: options394, Shared: [][]Option{options5}},
-	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options395, Ends: true},
-	{Name: "dotnet", Operands: Unread, Options: options396, Subs: subs400, Workdir: true},
-	{Name: "dpkg", Operands: Unread, Options: options401, Risk: 64},
-	{Name: "dpkg-deb", Risk: 65, Wordless: true},
-	{Name: "dpkg-query", Options: options402, Risk: 3},
-	{Name: "drill", Options: options403},
-	{Name: "dropdb", Options: options404, Risk: 66},
-	{Name: "dropuser", Options: options404, Risk: 66},
-	{Name: "dscl", Risk: 67, Wordless: true},
+	{Name: "cryptsetup", Operands: Unread, Risk: 51},
+	{Name: "csh", Style: POSIX, Operands: Script, Options: options219, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "tcsh", Style: POSIX, Operands: Script, Options: options219, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "csplit", Operands: Reads, Options: options220, Shared: [][]Option{options5}, Risk: 1, Here: true},
+	{Name: "ctest", Style: Joined, Options: options221, Workdir: true},
+	{Name: "curl", Operands: URLs, Options: options222, Risk: 52, Secrets: 11, Facts: Fetcher, Special: "curl"},
+	{Name: "cut", Operands: Reads, Options: options223, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "cypress", Style: Exact, Operands: Unread, Subs: subs225, Workdir: true},
+	{Name: "date", Options: options226, Shared: [][]Option{options5}, Risk: 53},
+	{Name: "dbus-launch", Operands: RunsArgs, Options: options227, Ends: true},
+	{Name: "dc3dd", Risk: 54, Wordless: true},
+	{Name: "dcfldd", Risk: 54, Wordless: true},
+	{Name: "mkdosfs", Risk: 54, Wordless: true},
+	{Name: "mkfs.bfs", Risk: 54, Wordless: true},
+	{Name: "mkfs.cramfs", Risk: 54, Wordless: true},
+	{Name: "mkfs.exfat", Risk: 54, Wordless: true},
+	{Name: "mkfs.f2fs", Risk: 54, Wordless: true},
+	{Name: "mkfs.jfs", Risk: 54, Wordless: true},
+	{Name: "mkfs.minix", Risk: 54, Wordless: true},
+	{Name: "mkfs.msdos", Risk: 54, Wordless: true},
+	{Name: "mkfs.reiserfs", Risk: 54, Wordless: true},
+	{Name: "mkntfs", Risk: 54, Wordless: true},
+	{Name: "newfs", Risk: 54, Wordless: true},
+	{Name: "dd", Style: NoOpts, Shared: [][]Option{options5}, Risk: 55, Special: "dd"},
+	{Name: "declare", Style: POSIX, Operands: Assigns, Options: options228, Risk: 2, Special: "declare"},
+	{Name: "typeset", Style: POSIX, Operands: Assigns, Options: options228, Risk: 2, Special: "declare"},
+	{Name: "local", Style: POSIX, Operands: Assigns, Options: options228, Risk: 2, Special: "declare"},
+	{Name: "readonly", Style: POSIX, Operands: Assigns, Options: options228, Risk: 2, Special: "declare"},
+	{Name: "defaults", Operands: Unread, Risk: 56},
+	{Name: "delta", Operands: Unread, Options: options229, Risk: 3},
+	{Name: "delv", Options: options230},
+	{Name: "deno", Style: Exact, Operands: Script, Shared: [][]Option{options231}, Subs: subs246, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true, Special: "deno"},
+	{Name: "df", Operands: Names, Options: options247, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "diff", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "diff3", Operands: Reads, Options: options248, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "diffstat", Operands: Reads, Options: options249, Shared: [][]Option{options5}},
+	{Name: "difft", Operands: Unread, Options: options229},
+	{Name: "difftastic", Operands: Unread, Options: options229},
+	{Name: "diff-so-fancy", Operands: Unread, Options: options229},
+	{Name: "icdiff", Operands: Unread, Options: options229},
+	{Name: "sd", Operands: Unread, Options: options229},
+	{Name: "choose", Operands: Unread, Options: options229},
+	{Name: "gron", Operands: Unread, Options: options229},
+	{Name: "fx", Operands: Unread, Options: options229},
+	{Name: "jo", Operands: Unread, Options: options229},
+	{Name: "jc", Operands: Unread, Options: options229},
+	{Name: "dasel", Operands: Unread, Options: options229},
+	{Name: "xsv", Operands: Unread, Options: options229},
+	{Name: "qsv", Operands: Unread, Options: options229},
+	{Name: "csvcut", Operands: Unread, Options: options229},
+	{Name: "csvgrep", Operands: Unread, Options: options229},
+	{Name: "csvlook", Operands: Unread, Options: options229},
+	{Name: "in2csv", Operands: Unread, Options: options229},
+	{Name: "mlr", Operands: Unread, Options: options229},
+	{Name: "htmlq", Operands: Unread, Options: options229},
+	{Name: "pup", Operands: Unread, Options: options229},
+	{Name: "tomlq", Operands: Unread, Options: options229},
+	{Name: "gum", Operands: Unread, Options: options229},
+	{Name: "glow", Operands: Unread, Options: options229},
+	{Name: "grex", Operands: Unread, Options: options229},
+	{Name: "tldr", Operands: Unread, Options: options229},
+	{Name: "shellspec", Operands: Unread, Options: options229},
+	{Name: "actionlint", Operands: Unread, Options: options229},
+	{Name: "act", Operands: Unread, Options: options229},
+	{Name: "gitleaks", Operands: Unread, Options: options229},
+	{Name: "trufflehog", Operands: Unread, Options: options229},
+	{Name: "detect-secrets", Operands: Unread, Options: options229},
+	{Name: "ctags", Operands: Unread, Options: options229},
+	{Name: "cscope", Operands: Unread, Options: options229},
+	{Name: "comby", Operands: Unread, Options: options229},
+	{Name: "jscodeshift", Operands: Unread, Options: options229},
+	{Name: "claude", Operands: Unread, Options: options229},
+	{Name: "codex", Operands: Unread, Options: options229},
+	{Name: "gemini", Operands: Unread, Options: options229},
+	{Name: "aider", Operands: Unread, Options: options229},
+	{Name: "llm", Operands: Unread, Options: options229},
+	{Name: "ollama", Operands: Unread, Options: options229},
+	{Name: "goose", Operands: Unread, Options: options229},
+	{Name: "opencode", Operands: Unread, Options: options229},
+	{Name: "copilot", Operands: Unread, Options: options229},
+	{Name: "lazygit", Operands: Unread, Options: options229},
+	{Name: "gitui", Operands: Unread, Options: options229},
+	{Name: "tig", Operands: Unread, Options: options229},
+	{Name: "watchman", Operands: Unread, Options: options229},
+	{Name: "dig", Options: options230, Risk: 57},
+	{Name: "dir", Operands: Names, Options: options250, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "dircolors", Operands: Reads, Options: options251, Shared: [][]Option{options5}, Safe: true},
+	{Name: "direnv", Operands: Unread, Subs: subs253},
+	{Name: "dirname", Operands: Names, Options: options254, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "dirs", Style: POSIX, Options: options255, Risk: 2, Safe: true},
+	{Name: "diskutil", Operands: Unread, Risk: 58},
+	{Name: "disown", Style: POSIX, Options: options256, Risk: 2},
+	{Name: "dlv", Style: Exact, Operands: Unread, Options: options257, Stdin: true},
+	{Name: "dmesg", Options: options258, Risk: 59},
+	{Name: "dmsetup", Risk: 60, Wordless: true},
+	{Name: "dnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 61},
+	{Name: "yum", Operands: Unread, Options: options28, Subs: subs29, Risk: 61},
+	{Name: "microdnf", Operands: Unread, Options: options28, Subs: subs29, Risk: 61},
+	{Name: "doas", Style: POSIX, Operands: RunsArgs, Options: options259, Risk: 39, Facts: Interpreter, Ends: true},
+	{Name: "docker", Style: Exact, Operands: Unread, Options: options260, Subs: subs386, Risk: 62, Secrets: 6, Facts: BySubcommand, Inherit: true, Plugins: true},
+	{Name: "podman", Style: Exact, Operands: Unread, Options: options260, Subs: subs386, Risk: 62, Secrets: 6, Facts: BySubcommand, Inherit: true, Plugins: true},
+	{Name: "nerdctl", Style: Exact, Operands: Unread, Options: options260, Subs: subs386, Risk: 62, Secrets: 6, Facts: BySubcommand, Inherit: true, Plugins: true},
+	{Name: "docker-compose", Style: Exact, Operands: Unread, Options: options387, Subs: subs388, Risk: 63, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "podman-compose", Style: Exact, Operands: Unread, Options: options387, Subs: subs388, Risk: 63, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "doctl", Style: Exact, Operands: Unread, Options: options389, Subs: subs394, Risk: 64, Secrets: 12, Inherit: true},
+	{Name: "dos2unix", Operands: Outputs, Options: options395, Shared: [][]Option{options5}},
+	{Name: "unix2dos", Operands: Outputs, Options: options395, Shared: [][]Option{options5}},
+	{Name: "mac2unix", Operands: Outputs, Options: options395, Shared: [][]Option{options5}},
+	{Name: "dotenv", Style: POSIX, Operands: RunsArgs, Options: options396, Ends: true},
+	{Name: "dotnet", Operands: Unread, Options: options397, Subs: subs401, Workdir: true},
+	{Name: "dpkg", Operands: Unread, Options: options402, Risk: 65},
+	{Name: "dpkg-deb", Risk: 66, Wordless: true},
+	{Name: "dpkg-query", Options: options403, Risk: 3},
+	{Name: "drill", Options: options404},
+	{Name: "dropdb", Options: options405, Risk: 67},
+	{Name: "dropuser", Options: options405, Risk: 67},
+	{Name: "dscl", Risk: 68, Wordless: true},
 	{Name: "dstat", Risk: 3, Wordless: true},
 	{Name: "lsscsi", Risk: 3, Wordless: true},
 	{Name: "lvdisplay", Risk: 3, Wordless: true},
@@ -6308,101 +6473,101 @@ var programs = [...]Program{
 	{Name: "sar", Risk: 3, Wordless: true},
 	{Name: "tload", Risk: 3, Wordless: true},
 	{Name: "vgdisplay", Risk: 3, Wordless: true},
-	{Name: "du", Operands: Names, Options: options405, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "du", Operands: Names, Options: options406, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "echo", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options406, Facts: Interpreter, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options406, Facts: Interpreter, Stdin: true},
-	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 68},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options407},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options408, Risk: 1, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options409, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options410, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options411, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options412},
-	{Name: "eslint", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options413, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options414, Subs: subs419, Risk: 69, Inherit: true},
-	{Name: "ethtool", Operands: Unread, Risk: 70},
+	{Name: "ed", Operands: Outputs, Options: options407, Facts: Interpreter, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options407, Facts: Interpreter, Stdin: true},
+	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 69},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options408},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options409, Risk: 1, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options410, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options411, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options412, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options413},
+	{Name: "eslint", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options414, Workdir: true},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options415, Subs: subs420, Risk: 70, Secrets: 13, Inherit: true},
+	{Name: "ethtool", Operands: Unread, Risk: 71},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: Interpreter, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options420, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options421, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options421, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options421, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options422, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options423, Risk: 2, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options422, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options422, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options423, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options424, Risk: 2, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options424, Risk: 3, Safe: true},
-	{Name: "fail2ban-client", Operands: Unread, Risk: 71},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options425, Risk: 36, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options426, Risk: 1, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options427, Risk: 72},
-	{Name: "fdfind", Style: Exact, Options: options427, Risk: 72},
-	{Name: "fdisk", Operands: Unread, Risk: 73},
-	{Name: "gdisk", Operands: Unread, Risk: 73},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
+	{Name: "fail2ban-client", Operands: Unread, Risk: 72},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options426, Risk: 36, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options427, Risk: 1, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options428, Risk: 73},
+	{Name: "fdfind", Style: Exact, Options: options428, Risk: 73},
+	{Name: "fdisk", Operands: Unread, Risk: 74},
+	{Name: "gdisk", Operands: Unread, Risk: 74},
 	{Name: "fetch", Facts: Fetcher, Wordless: true},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options428, Risk: 1},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options428},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options428, Risk: 3},
-	{Name: "file", Operands: Reads, Options: options429, Risk: 3},
-	{Name: "finch", Style: Exact, Operands: Unread, Options: options259, Subs: subs385, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options430, Risk: 74, Special: "find"},
-	{Name: "finger", Options: options431, Shared: [][]Option{options5}, Safe: true},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options429, Risk: 1},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options429},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options429, Risk: 3},
+	{Name: "file", Operands: Reads, Options: options430, Risk: 3},
+	{Name: "finch", Style: Exact, Operands: Unread, Options: options260, Subs: subs386, Inherit: true, Plugins: true},
+	{Name: "find", Style: Dash, Operands: Names, Options: options431, Risk: 75, Special: "find"},
+	{Name: "finger", Options: options432, Shared: [][]Option{options5}, Safe: true},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Risk: 31, Ends: true},
-	{Name: "firewall-cmd", Operands: Unread, Risk: 75},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options432, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options433, Subs: subs436, Risk: 76, Inherit: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options437, Risk: 1, Special: "flock"},
-	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 77},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 78, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 78, Inherit: true},
-	{Name: "fmt", Operands: Reads, Options: options446, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs448},
-	{Name: "n", Operands: Unread, Subs: subs448},
-	{Name: "nodenv", Operands: Unread, Subs: subs448},
-	{Name: "volta", Operands: Unread, Subs: subs448},
-	{Name: "nvm", Operands: Unread, Subs: subs448},
-	{Name: "nvs", Operands: Unread, Subs: subs448},
-	{Name: "fold", Operands: Reads, Options: options449, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "free", Operands: Names, Options: options171, Risk: 3},
-	{Name: "vmstat", Operands: Names, Options: options171, Risk: 3},
-	{Name: "iostat", Operands: Names, Options: options171, Risk: 3},
-	{Name: "mpstat", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lscpu", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsmem", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lspci", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsusb", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsmod", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsns", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsipc", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lslocks", Operands: Names, Options: options171, Risk: 3},
-	{Name: "dmidecode", Operands: Names, Options: options171, Risk: 3},
-	{Name: "hwinfo", Operands: Names, Options: options171, Risk: 3},
-	{Name: "numastat", Operands: Names, Options: options171, Risk: 3},
-	{Name: "getfacl", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsattr", Operands: Names, Options: options171, Risk: 3},
-	{Name: "last", Operands: Names, Options: options171, Risk: 3},
-	{Name: "locale", Operands: Names, Options: options171, Risk: 3},
-	{Name: "getcap", Operands: Names, Options: options171, Risk: 3},
-	{Name: "sw_vers", Operands: Names, Options: options171, Risk: 3},
-	{Name: "system_profiler", Operands: Names, Options: options171, Risk: 3},
-	{Name: "vm_stat", Operands: Names, Options: options171, Risk: 3},
-	{Name: "cal", Operands: Names, Options: options171, Risk: 3},
-	{Name: "pstree", Operands: Names, Options: options171, Risk: 3},
-	{Name: "pidof", Operands: Names, Options: options171, Risk: 3},
-	{Name: "pwdx", Operands: Names, Options: options171, Risk: 3},
-	{Name: "pmap", Operands: Names, Options: options171, Risk: 3},
-	{Name: "lsfd", Operands: Names, Options: options171, Risk: 3},
-	{Name: "findmnt", Operands: Names, Options: options171, Risk: 3},
-	{Name: "mountpoint", Operands: Names, Options: options171, Risk: 3},
-	{Name: "ftp", Style: POSIX, Options: options450, Risk: 14, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options451, Shared: [][]Option{options452}},
+	{Name: "firewall-cmd", Operands: Unread, Risk: 76},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options433, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options434, Subs: subs437, Risk: 77, Inherit: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options438, Risk: 1, Special: "flock"},
+	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 78},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 79, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 79, Inherit: true},
+	{Name: "fmt", Operands: Reads, Options: options447, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs449},
+	{Name: "n", Operands: Unread, Subs: subs449},
+	{Name: "nodenv", Operands: Unread, Subs: subs449},
+	{Name: "volta", Operands: Unread, Subs: subs449},
+	{Name: "nvm", Operands: Unread, Subs: subs449},
+	{Name: "nvs", Operands: Unread, Subs: subs449},
+	{Name: "fold", Operands: Reads, Options: options450, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "free", Operands: Names, Options: options172, Risk: 3},
+	{Name: "vmstat", Operands: Names, Options: options172, Risk: 3},
+	{Name: "iostat", Operands: Names, Options: options172, Risk: 3},
+	{Name: "mpstat", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lscpu", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsmem", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lspci", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsusb", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsmod", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsns", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsipc", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lslocks", Operands: Names, Options: options172, Risk: 3},
+	{Name: "dmidecode", Operands: Names, Options: options172, Risk: 3},
+	{Name: "hwinfo", Operands: Names, Options: options172, Risk: 3},
+	{Name: "numastat", Operands: Names, Options: options172, Risk: 3},
+	{Name: "getfacl", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsattr", Operands: Names, Options: options172, Risk: 3},
+	{Name: "last", Operands: Names, Options: options172, Risk: 3},
+	{Name: "locale", Operands: Names, Options: options172, Risk: 3},
+	{Name: "getcap", Operands: Names, Options: options172, Risk: 3},
+	{Name: "sw_vers", Operands: Names, Options: options172, Risk: 3},
+	{Name: "system_profiler", Operands: Names, Options: options172, Risk: 3},
+	{Name: "vm_stat", Operands: Names, Options: options172, Risk: 3},
+	{Name: "cal", Operands: Names, Options: options172, Risk: 3},
+	{Name: "pstree", Operands: Names, Options: options172, Risk: 3},
+	{Name: "pidof", Operands: Names, Options: options172, Risk: 3},
+	{Name: "pwdx", Operands: Names, Options: options172, Risk: 3},
+	{Name: "pmap", Operands: Names, Options: options172, Risk: 3},
+	{Name: "lsfd", Operands: Names, Options: options172, Risk: 3},
+	{Name: "findmnt", Operands: Names, Options: options172, Risk: 3},
+	{Name: "mountpoint", Operands: Names, Options: options172, Risk: 3},
+	{Name: "ftp", Style: POSIX, Options: options451, Risk: 14, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options452, Shared: [][]Option{options453}},
 	{Name: "fusermount", Operands: Unread},
 	{Name: "fusermount3", Operands: Unread},
 	{Name: "sshfs", Operands: Unread},
@@ -6483,7 +6648,6 @@ var programs = [...]Program{
 	{Name: "xorriso", Operands: Unread},
 	{Name: "genisoimage", Operands: Unread},
 	{Name: "sgpio", Operands: Unread},
-	{Name: "ipmitool", Operands: Unread},
 	{Name: "racadm", Operands: Unread},
 	{Name: "virt-install", Operands: Unread},
 	{Name: "qemu-img", Operands: Unread},
@@ -6500,90 +6664,89 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "fzf", Options: options453, Shared: [][]Option{options5}},
-	{Name: "gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "cc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "c++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options216, Risk: 1, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options454, Subs: subs479, Risk: 79, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options480, Risk: 5, Facts: Interpreter, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options481, Subs: subs483, Risk: 80},
-	{Name: "getconf", Options: options484, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fzf", Options: options454, Shared: [][]Option{options5}},
+	{Name: "gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "cc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "c++", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcc-10", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcc-11", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcc-12", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcc-13", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcc-14", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++-10", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++-11", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++-12", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++-13", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "g++-14", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-14", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-15", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-16", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-17", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-18", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang-19", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++-14", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++-15", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++-16", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++-17", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
+	{Name: "gcloud", Style: Exact, Options: options455, Subs: subs480, Risk: 80, Secrets: 3, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options481, Risk: 5, Facts: Interpreter, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options482, Subs: subs484, Risk: 81},
+	{Name: "getconf", Options: options485, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Risk: 2, Special: "getopts"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options430, Special: "find"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options485, Subs: subs610, Risk: 81, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "gh"},
-	{Name: "ghc", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "ghci", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runghc", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options611, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "ginstall", Operands: Copy, Options: options612, Shared: [][]Option{options5}},
-	{Name: "git", Operands: Unread, Options: options613, Subs: subs746, Risk: 82, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "glab", Style: Exact, Options: options747, Risk: 83},
-	{Name: "gls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options749, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Risk: 84, Facts: BySubcommand, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options750, Subs: subs776, Workdir: true, Special: "go"},
-	{Name: "god", Operands: Reads, Options: options777, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options778, Risk: 85},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options778},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options778},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options778},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options778},
-	{Name: "gojq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "golangci-lint", Style: Exact, Options: options780, Subs: subs784, Inherit: true, Workdir: true},
-	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
-	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
-	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 86, Ends: true},
-	{Name: "gpg", Operands: Unread, Options: options785, Risk: 1},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options431, Special: "find"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options486, Subs: subs611, Risk: 82, Secrets: 14, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "ghc", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "ghci", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runghc", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "ginstall", Operands: Copy, Options: options613, Shared: [][]Option{options5}},
+	{Name: "git", Operands: Unread, Options: options614, Subs: subs747, Risk: 83, Secrets: 3, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "glab", Style: Exact, Options: options748, Risk: 84},
+	{Name: "gls", Operands: Names, Options: options749, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options750, Ends: true, Stdin: true},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Risk: 85, Facts: BySubcommand, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
+	{Name: "god", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options779, Risk: 86},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options779},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options779},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options779},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options779},
+	{Name: "gojq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "golangci-lint", Style: Exact, Options: options781, Subs: subs785, Inherit: true, Workdir: true},
+	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
+	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
+	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
+	{Name: "gpg", Operands: Unread, Options: options130, Risk: 1},
 	{Name: "gpg-agent", Operands: RunsArgs, Options: options786, Risk: 36, Ends: true},
-	{Name: "gpg2", Operands: Unread, Options: options785},
-	{Name: "gpgv", Operands: Unread, Options: options785},
-	{Name: "age", Operands: Unread, Options: options785},
-	{Name: "age-keygen", Operands: Unread, Options: options785},
-	{Name: "sops", Operands: Unread, Options: options785},
-	{Name: "pass", Operands: Unread, Options: options785},
-	{Name: "gopass", Operands: Unread, Options: options785},
-	{Name: "minisign", Operands: Unread, Options: options785},
-	{Name: "signify", Operands: Unread, Options: options785},
-	{Name: "keybase", Operands: Unread, Options: options785},
-	{Name: "bw", Operands: Unread, Options: options785},
-	{Name: "lpass", Operands: Unread, Options: options785},
-	{Name: "infisical", Operands: Unread, Options: options785},
-	{Name: "chamber", Operands: Unread, Options: options785},
-	{Name: "aws-vault", Operands: Unread, Options: options785},
-	{Name: "teller", Operands: Unread, Options: options785},
+	{Name: "gpg2", Operands: Unread, Options: options130},
+	{Name: "gpgv", Operands: Unread, Options: options130},
+	{Name: "age", Operands: Unread, Options: options130},
+	{Name: "age-keygen", Operands: Unread, Options: options130},
+	{Name: "sops", Operands: Unread, Options: options130},
+	{Name: "pass", Operands: Unread, Options: options130},
+	{Name: "gopass", Operands: Unread, Options: options130},
+	{Name: "minisign", Operands: Unread, Options: options130},
+	{Name: "signify", Operands: Unread, Options: options130},
+	{Name: "keybase", Operands: Unread, Options: options130},
+	{Name: "lpass", Operands: Unread, Options: options130},
+	{Name: "infisical", Operands: Unread, Options: options130},
+	{Name: "chamber", Operands: Unread, Options: options130},
+	{Name: "aws-vault", Operands: Unread, Options: options130},
+	{Name: "teller", Operands: Unread, Options: options130},
 	{Name: "gradle", Style: Exact, Options: options787, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "mvn"},
 	{Name: "gradlew", Style: Exact, Options: options787, Facts: TaskRunner, Workdir: true, Special: "mvn"},
 	{Name: "grealpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Safe: true},
@@ -6630,7 +6793,7 @@ var programs = [...]Program{
 	{Name: "gsed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Special: "sed"},
 	{Name: "gsort", Operands: Reads, Options: options792, Shared: [][]Option{options5}},
 	{Name: "gsplit", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options794, Subs: subs797, Risk: 87},
+	{Name: "gsutil", Style: Exact, Options: options794, Subs: subs797, Risk: 88},
 	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
 	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
 	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options799}, Risk: 36, Ends: true, Plain: true},
@@ -6659,7 +6822,6 @@ var programs = [...]Program{
 	{Name: "supervisord", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "supervisorctl", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "ansible-galaxy", Operands: Unread, Options: options27, Workdir: true},
-	{Name: "ansible-vault", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "ansible-inventory", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "ansible-doc", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "salt", Operands: Unread, Options: options27, Workdir: true},
@@ -6672,26 +6834,27 @@ var programs = [...]Program{
 	{Name: "gzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
 	{Name: "gunzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
 	{Name: "hash", Style: POSIX, Operands: Names, Options: options804, Risk: 2, Special: "hash"},
-	{Name: "hcloud", Style: Exact, Options: options747, Risk: 88},
+	{Name: "hcloud", Style: Exact, Options: options748, Risk: 89},
 	{Name: "hd", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Safe: true},
-	{Name: "hdiutil", Operands: Unread, Risk: 89},
+	{Name: "hdiutil", Operands: Unread, Risk: 90},
 	{Name: "head", Operands: Reads, Options: options806, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options807, Subs: subs824, Risk: 90, Inherit: true, Plugins: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options807, Subs: subs824, Risk: 91, Secrets: 6, Inherit: true, Plugins: true},
 	{Name: "help", Style: POSIX, Options: options825, Risk: 3, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Risk: 91, Inherit: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 92, Inherit: true},
 	{Name: "hexdump", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "hg", Risk: 92, Wordless: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options826, Risk: 93, Special: "history"},
-	{Name: "host", Options: options403, Risk: 3},
-	{Name: "nslookup", Options: options403, Risk: 3},
-	{Name: "getent", Options: options403, Risk: 3},
+	{Name: "hg", Risk: 93, Wordless: true},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options826, Risk: 94, Special: "history"},
+	{Name: "host", Options: options404, Risk: 3},
+	{Name: "nslookup", Options: options404, Risk: 3},
+	{Name: "getent", Options: options404, Risk: 3},
 	{Name: "hostid", Shared: [][]Option{options5}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options827, Shared: [][]Option{options5}, Risk: 94},
-	{Name: "http", Options: options828, Facts: Fetcher},
-	{Name: "https", Options: options828, Facts: Fetcher},
-	{Name: "xh", Options: options828, Facts: Fetcher},
-	{Name: "xhs", Options: options828, Facts: Fetcher},
-	{Name: "httpie", Options: options828, Facts: Fetcher},
+	{Name: "hostname", Operands: Unread, Options: options827, Shared: [][]Option{options5}, Risk: 95},
+	{Name: "htpasswd", Secrets: 15, Wordless: true},
+	{Name: "http", Options: options828, Secrets: 16, Facts: Fetcher},
+	{Name: "https", Options: options828, Secrets: 16, Facts: Fetcher},
+	{Name: "xh", Options: options828, Secrets: 16, Facts: Fetcher},
+	{Name: "xhs", Options: options828, Secrets: 16, Facts: Fetcher},
+	{Name: "httpie", Options: options828, Secrets: 16, Facts: Fetcher},
 	{Name: "http-server", Options: options829},
 	{Name: "serve", Options: options829},
 	{Name: "http.server", Options: options830},
@@ -6708,15 +6871,16 @@ var programs = [...]Program{
 	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options834},
 	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options834},
 	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "ifconfig", Operands: Unread, Risk: 95},
+	{Name: "ifconfig", Operands: Unread, Risk: 96},
+	{Name: "influx", Operands: Unread, Options: options101, Secrets: 17},
 	{Name: "info", Risk: 3, Wordless: true},
 	{Name: "inotifywait", Operands: Names, Options: options835},
 	{Name: "inotifywatch", Operands: Names, Options: options835},
 	{Name: "fsnotifywait", Operands: Names, Options: options835},
 	{Name: "fswatch", Operands: Names, Options: options835},
-	{Name: "install", Operands: Copy, Options: options612, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
-	{Name: "float", Style: POSIX, Operands: Assigns, Options: options227, Special: "declare"},
+	{Name: "install", Operands: Copy, Options: options613, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options228, Special: "declare"},
+	{Name: "float", Style: POSIX, Operands: Assigns, Options: options228, Special: "declare"},
 	{Name: "invoke", Options: options836, Facts: TaskRunner, Workdir: true},
 	{Name: "doit", Options: options836, Facts: TaskRunner, Workdir: true},
 	{Name: "nox", Options: options836, Facts: TaskRunner, Workdir: true},
@@ -6726,12 +6890,13 @@ var programs = [...]Program{
 	{Name: "gulp", Options: options836, Facts: TaskRunner, Workdir: true},
 	{Name: "mage", Options: options836, Facts: TaskRunner, Workdir: true},
 	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options837, Risk: 27, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options838, Subs: subs842, Risk: 96},
-	{Name: "iptables", Operands: Unread, Risk: 97},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options838, Subs: subs842, Risk: 97},
+	{Name: "ipmitool", Operands: Unread, Secrets: 5},
+	{Name: "iptables", Operands: Unread, Risk: 98},
 	{Name: "ipython", Operands: Unread, Options: options843, Facts: Interpreter},
 	{Name: "ipython3", Operands: Unread, Options: options843, Facts: Interpreter},
-	{Name: "isort", Operands: Outputs, Options: options42, Risk: 98, Workdir: true},
-	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 99},
+	{Name: "isort", Operands: Outputs, Options: options42, Risk: 99, Workdir: true},
+	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 100},
 	{Name: "iwconfig", Operands: Unread},
 	{Name: "java", Style: Joined, Operands: Script, Options: options844, Risk: 5, Facts: Interpreter, Ends: true},
 	{Name: "javac", Style: Joined, Operands: Reads, Options: options845, Risk: 1, Here: true},
@@ -6739,8 +6904,8 @@ var programs = [...]Program{
 	{Name: "jj", Style: Exact, Operands: Unread, Options: options847, Subs: subs848, Inherit: true, Workdir: true},
 	{Name: "jobs", Style: POSIX, Options: options849, Risk: 2, Special: "jobs"},
 	{Name: "join", Operands: Reads, Options: options850, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options851, Risk: 100},
-	{Name: "jq", Operands: PatternReads, Options: options779, Shared: [][]Option{options5}, Risk: 3, Special: "jq"},
+	{Name: "journalctl", Options: options851, Risk: 101},
+	{Name: "jq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Risk: 3, Secrets: 18, Special: "jq"},
 	{Name: "jruby", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "irb", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "json.tool", Operands: InOut, Options: options853},
@@ -6787,28 +6952,27 @@ var programs = [...]Program{
 	{Name: "ctr", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "buildctl", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "umoci", Style: Exact, Operands: Unread, Options: options35},
-	{Name: "oras", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "dockle", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "docker-machine", Style: Exact, Operands: Unread, Options: options35},
-	{Name: "kexec", Operands: Unread, Risk: 101},
-	{Name: "reboot", Operands: Unread, Risk: 101},
-	{Name: "halt", Operands: Unread, Risk: 101},
-	{Name: "poweroff", Operands: Unread, Risk: 101},
-	{Name: "init", Operands: Unread, Risk: 101},
-	{Name: "telinit", Operands: Unread, Risk: 101},
-	{Name: "kill", Style: Dash, Options: options939, Shared: [][]Option{options452}, Risk: 102, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options940, Shared: [][]Option{options452}, Risk: 103},
-	{Name: "killall5", Operands: Unread, Risk: 104},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 105, Inherit: true},
-	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 106},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 107, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 107, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
-	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 108},
+	{Name: "kexec", Operands: Unread, Risk: 102},
+	{Name: "reboot", Operands: Unread, Risk: 102},
+	{Name: "halt", Operands: Unread, Risk: 102},
+	{Name: "poweroff", Operands: Unread, Risk: 102},
+	{Name: "init", Operands: Unread, Risk: 102},
+	{Name: "telinit", Operands: Unread, Risk: 102},
+	{Name: "kill", Style: Dash, Options: options939, Shared: [][]Option{options453}, Risk: 103, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options940, Shared: [][]Option{options453}, Risk: 104},
+	{Name: "killall5", Operands: Unread, Risk: 105},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 106, Inherit: true},
+	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 107},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 109},
+	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 109},
 	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options941, Subs: subs943, Risk: 5},
-	{Name: "lastlog", Operands: Names, Options: options171, Risk: 109},
+	{Name: "lastlog", Operands: Names, Options: options172, Risk: 110},
 	{Name: "latexmk", Style: Dash, Options: options944, Workdir: true},
-	{Name: "launchctl", Operands: Unread, Risk: 110},
+	{Name: "launchctl", Operands: Unread, Risk: 111},
 	{Name: "ld", Style: Joined, Operands: Outputs, Options: options945},
 	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options945},
 	{Name: "lld", Style: Joined, Operands: Outputs, Options: options945},
@@ -6830,88 +6994,86 @@ var programs = [...]Program{
 	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
 	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
 	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ldapadd", Risk: 1, Wordless: true},
-	{Name: "ldapmodify", Risk: 1, Wordless: true},
-	{Name: "ldapdelete", Risk: 111, Wordless: true},
-	{Name: "ldapsearch", Risk: 112, Wordless: true},
-	{Name: "ldconfig", Operands: Unread, Risk: 113},
-	{Name: "ldd", Operands: Reads, Options: options133, Risk: 5, Facts: Interpreter},
+	{Name: "ldapadd", Risk: 1, Secrets: 20, Wordless: true},
+	{Name: "ldapmodify", Risk: 1, Secrets: 20, Wordless: true},
+	{Name: "ldapdelete", Risk: 112, Secrets: 20, Wordless: true},
+	{Name: "ldapsearch", Risk: 113, Secrets: 20, Wordless: true},
+	{Name: "ldapwhoami", Secrets: 20, Wordless: true},
+	{Name: "ldconfig", Operands: Unread, Risk: 114},
+	{Name: "ldd", Operands: Reads, Options: options134, Risk: 5, Facts: Interpreter},
 	{Name: "lerna", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
 	{Name: "nx", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
-	{Name: "less", Operands: Reads, Options: options950, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "less", Operands: Reads, Options: options950, Shared: [][]Option{options5}, Risk: 115},
 	{Name: "lessecho", Operands: Reads, Options: options950, Shared: [][]Option{options5}},
 	{Name: "let", Style: NoOpts, Risk: 2, Special: "let"},
-	{Name: "lftp", Style: POSIX, Options: options450, Stdin: true},
-	{Name: "tnftp", Style: POSIX, Options: options450, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options450, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options451, Secrets: 21, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options5}},
-	{Name: "linode-cli", Style: Exact, Options: options747},
-	{Name: "oci", Style: Exact, Options: options747},
-	{Name: "ibmcloud", Style: Exact, Options: options747},
-	{Name: "scw", Style: Exact, Options: options747},
-	{Name: "vultr-cli", Style: Exact, Options: options747},
-	{Name: "render", Style: Exact, Options: options747},
-	{Name: "dokku", Style: Exact, Options: options747},
-	{Name: "cf", Style: Exact, Options: options747},
-	{Name: "eb", Style: Exact, Options: options747},
-	{Name: "sam", Style: Exact, Options: options747},
-	{Name: "copilot-aws", Style: Exact, Options: options747},
-	{Name: "cfn", Style: Exact, Options: options747},
-	{Name: "aliyun", Style: Exact, Options: options747},
-	{Name: "tccli", Style: Exact, Options: options747},
-	{Name: "yc", Style: Exact, Options: options747},
-	{Name: "stripe", Style: Exact, Options: options747},
-	{Name: "twilio", Style: Exact, Options: options747},
-	{Name: "sentry-cli", Style: Exact, Options: options747},
-	{Name: "datadog-ci", Style: Exact, Options: options747},
-	{Name: "newrelic", Style: Exact, Options: options747},
-	{Name: "snyk", Style: Exact, Options: options747},
-	{Name: "sonar-scanner", Style: Exact, Options: options747},
-	{Name: "circleci", Style: Exact, Options: options747},
-	{Name: "travis", Style: Exact, Options: options747},
-	{Name: "hub", Style: Exact, Options: options747},
-	{Name: "tea", Style: Exact, Options: options747},
-	{Name: "bb-cli", Style: Exact, Options: options747},
-	{Name: "jira", Style: Exact, Options: options747},
-	{Name: "linear", Style: Exact, Options: options747},
-	{Name: "slack", Style: Exact, Options: options747},
-	{Name: "sfdx", Style: Exact, Options: options747},
-	{Name: "sf", Style: Exact, Options: options747},
-	{Name: "shopify", Style: Exact, Options: options747},
-	{Name: "contentful", Style: Exact, Options: options747},
-	{Name: "sanity", Style: Exact, Options: options747},
-	{Name: "auth0", Style: Exact, Options: options747},
-	{Name: "okta", Style: Exact, Options: options747},
-	{Name: "launchdarkly", Style: Exact, Options: options747},
-	{Name: "ngrok-cli", Style: Exact, Options: options747},
-	{Name: "gitlab-runner", Style: Exact, Options: options747},
-	{Name: "jenkins-cli", Style: Exact, Options: options747},
-	{Name: "drone", Style: Exact, Options: options747},
-	{Name: "buildkite-agent", Style: Exact, Options: options747},
-	{Name: "argo", Style: Exact, Options: options747},
-	{Name: "entire", Style: Exact, Options: options747},
+	{Name: "linode-cli", Style: Exact, Options: options748},
+	{Name: "oci", Style: Exact, Options: options748},
+	{Name: "ibmcloud", Style: Exact, Options: options748},
+	{Name: "scw", Style: Exact, Options: options748},
+	{Name: "vultr-cli", Style: Exact, Options: options748},
+	{Name: "render", Style: Exact, Options: options748},
+	{Name: "dokku", Style: Exact, Options: options748},
+	{Name: "cf", Style: Exact, Options: options748},
+	{Name: "eb", Style: Exact, Options: options748},
+	{Name: "sam", Style: Exact, Options: options748},
+	{Name: "copilot-aws", Style: Exact, Options: options748},
+	{Name: "cfn", Style: Exact, Options: options748},
+	{Name: "aliyun", Style: Exact, Options: options748},
+	{Name: "tccli", Style: Exact, Options: options748},
+	{Name: "yc", Style: Exact, Options: options748},
+	{Name: "stripe", Style: Exact, Options: options748},
+	{Name: "twilio", Style: Exact, Options: options748},
+	{Name: "sentry-cli", Style: Exact, Options: options748},
+	{Name: "datadog-ci", Style: Exact, Options: options748},
+	{Name: "newrelic", Style: Exact, Options: options748},
+	{Name: "sonar-scanner", Style: Exact, Options: options748},
+	{Name: "circleci", Style: Exact, Options: options748},
+	{Name: "travis", Style: Exact, Options: options748},
+	{Name: "hub", Style: Exact, Options: options748},
+	{Name: "tea", Style: Exact, Options: options748},
+	{Name: "bb-cli", Style: Exact, Options: options748},
+	{Name: "jira", Style: Exact, Options: options748},
+	{Name: "linear", Style: Exact, Options: options748},
+	{Name: "slack", Style: Exact, Options: options748},
+	{Name: "sfdx", Style: Exact, Options: options748},
+	{Name: "sf", Style: Exact, Options: options748},
+	{Name: "shopify", Style: Exact, Options: options748},
+	{Name: "contentful", Style: Exact, Options: options748},
+	{Name: "sanity", Style: Exact, Options: options748},
+	{Name: "auth0", Style: Exact, Options: options748},
+	{Name: "okta", Style: Exact, Options: options748},
+	{Name: "launchdarkly", Style: Exact, Options: options748},
+	{Name: "ngrok-cli", Style: Exact, Options: options748},
+	{Name: "gitlab-runner", Style: Exact, Options: options748},
+	{Name: "jenkins-cli", Style: Exact, Options: options748},
+	{Name: "drone", Style: Exact, Options: options748},
+	{Name: "buildkite-agent", Style: Exact, Options: options748},
+	{Name: "argo", Style: Exact, Options: options748},
+	{Name: "entire", Style: Exact, Options: options748},
 	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
 	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
 	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
 	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
 	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
-	{Name: "lipo", Risk: 115, Wordless: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options480, Stdin: true},
+	{Name: "lipo", Risk: 116, Wordless: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
 	{Name: "ln", Operands: Copy, Options: options952, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "locate", Operands: Names, Options: options953, Risk: 3, Safe: true},
-	{Name: "loginctl", Operands: Unread, Risk: 116},
+	{Name: "loginctl", Operands: Unread, Risk: 117},
 	{Name: "logout", Style: NoOpts, Safe: true},
-	{Name: "logrotate", Operands: Unread, Risk: 117},
+	{Name: "logrotate", Operands: Unread, Risk: 118},
 	{Name: "look", Operands: PatternReads, Options: options954, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "losetup", Operands: Unread, Risk: 118},
-	{Name: "ls", Operands: Names, Options: options748, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "losetup", Operands: Unread, Risk: 119},
+	{Name: "ls", Operands: Names, Options: options749, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "lsblk", Operands: Names, Options: options955, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options956, Risk: 119},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options956, Risk: 120},
 	{Name: "lsof", Operands: Names, Options: options957, Risk: 3},
 	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options958, Risk: 36, Ends: true},
 	{Name: "lua", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
@@ -6928,105 +7090,99 @@ var programs = [...]Program{
 	{Name: "incus", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
 	{Name: "lz4", Operands: Outputs, Options: options966, Beside: true},
 	{Name: "unlz4", Operands: Outputs, Options: options966, Beside: true},
-	{Name: "machinectl", Operands: Unread, Risk: 120},
+	{Name: "machinectl", Operands: Unread, Risk: 121},
 	{Name: "make", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
 	{Name: "gmake", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
 	{Name: "man", Options: options968, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
 	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options970}},
-	{Name: "mdadm", Operands: Unread, Risk: 121},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "mc", Secrets: 23, Wordless: true},
+	{Name: "mdadm", Operands: Unread, Risk: 122},
 	{Name: "mdfind", Style: Dash, Options: options971, Risk: 3, Safe: true},
 	{Name: "meson", Operands: Unread, Subs: subs978, Workdir: true},
-	{Name: "micromamba", Operands: Unread, Options: options193, Subs: subs196},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 122, Inherit: true},
+	{Name: "micromamba", Operands: Unread, Options: options194, Subs: subs197},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 123, Inherit: true},
 	{Name: "mise", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
 	{Name: "rtx", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
 	{Name: "mix", Subs: subs989, Workdir: true},
 	{Name: "mkdir", Operands: Writes, Options: options990, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "mkfifo", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "mknod", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 39},
-	{Name: "mkswap", Operands: Unread, Risk: 53},
-	{Name: "lvremove", Operands: Unread, Risk: 53},
-	{Name: "vgremove", Operands: Unread, Risk: 53},
-	{Name: "pvremove", Operands: Unread, Risk: 53},
-	{Name: "cfdisk", Operands: Unread, Risk: 53},
-	{Name: "mkfs", Operands: Unread, Risk: 53},
-	{Name: "mkfs.ext2", Operands: Unread, Risk: 53},
-	{Name: "mkfs.ext3", Operands: Unread, Risk: 53},
-	{Name: "mkfs.ext4", Operands: Unread, Risk: 53},
-	{Name: "mkfs.xfs", Operands: Unread, Risk: 53},
-	{Name: "mkfs.btrfs", Operands: Unread, Risk: 53},
-	{Name: "mkfs.vfat", Operands: Unread, Risk: 53},
-	{Name: "mkfs.fat", Operands: Unread, Risk: 53},
-	{Name: "mkfs.ntfs", Operands: Unread, Risk: 53},
-	{Name: "mke2fs", Operands: Unread, Risk: 53},
-	{Name: "blkdiscard", Operands: Unread, Risk: 53},
-	{Name: "ddrescue", Operands: Unread, Risk: 53},
-	{Name: "mktemp", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 123, Special: "mktemp"},
+	{Name: "mkswap", Operands: Unread, Risk: 54},
+	{Name: "lvremove", Operands: Unread, Risk: 54},
+	{Name: "vgremove", Operands: Unread, Risk: 54},
+	{Name: "pvremove", Operands: Unread, Risk: 54},
+	{Name: "cfdisk", Operands: Unread, Risk: 54},
+	{Name: "mkfs", Operands: Unread, Risk: 54},
+	{Name: "mkfs.ext2", Operands: Unread, Risk: 54},
+	{Name: "mkfs.ext3", Operands: Unread, Risk: 54},
+	{Name: "mkfs.ext4", Operands: Unread, Risk: 54},
+	{Name: "mkfs.xfs", Operands: Unread, Risk: 54},
+	{Name: "mkfs.btrfs", Operands: Unread, Risk: 54},
+	{Name: "mkfs.vfat", Operands: Unread, Risk: 54},
+	{Name: "mkfs.fat", Operands: Unread, Risk: 54},
+	{Name: "mkfs.ntfs", Operands: Unread, Risk: 54},
+	{Name: "mke2fs", Operands: Unread, Risk: 54},
+	{Name: "blkdiscard", Operands: Unread, Risk: 54},
+	{Name: "ddrescue", Operands: Unread, Risk: 54},
+	{Name: "mktemp", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 124, Special: "mktemp"},
 	{Name: "mocha", Options: options993, Workdir: true},
-	{Name: "mongo", Operands: Unread, Options: options108},
-	{Name: "mongoexport", Operands: Unread, Options: options108},
-	{Name: "mongoimport", Operands: Unread, Options: options108},
-	{Name: "clickhouse", Operands: Unread, Options: options108},
-	{Name: "influx", Operands: Unread, Options: options108},
-	{Name: "boundary", Operands: Unread, Options: options108},
-	{Name: "waypoint", Operands: Unread, Options: options108},
-	{Name: "memcached", Operands: Unread, Options: options108},
-	{Name: "redis-server", Operands: Unread, Options: options108},
-	{Name: "cockroach", Operands: Unread, Options: options108},
-	{Name: "surreal", Operands: Unread, Options: options108},
-	{Name: "neo4j", Operands: Unread, Options: options108},
-	{Name: "cypher-shell", Operands: Unread, Options: options108},
-	{Name: "bcp", Operands: Unread, Options: options108},
-	{Name: "sqlplus", Operands: Unread, Options: options108},
-	{Name: "snowsql", Operands: Unread, Options: options108},
-	{Name: "trino", Operands: Unread, Options: options108},
-	{Name: "presto", Operands: Unread, Options: options108},
-	{Name: "beeline", Operands: Unread, Options: options108},
-	{Name: "hive", Operands: Unread, Options: options108},
-	{Name: "spark-submit", Operands: Unread, Options: options108},
-	{Name: "spark-shell", Operands: Unread, Options: options108},
-	{Name: "pyspark", Operands: Unread, Options: options108},
-	{Name: "hadoop", Operands: Unread, Options: options108},
-	{Name: "hdfs", Operands: Unread, Options: options108},
-	{Name: "kafka-topics", Operands: Unread, Options: options108},
-	{Name: "kafka-console-consumer", Operands: Unread, Options: options108},
-	{Name: "kafka-console-producer", Operands: Unread, Options: options108},
-	{Name: "kcat", Operands: Unread, Options: options108},
-	{Name: "rabbitmqctl", Operands: Unread, Options: options108},
-	{Name: "nats", Operands: Unread, Options: options108},
-	{Name: "mosquitto_pub", Operands: Unread, Options: options108},
-	{Name: "mosquitto_sub", Operands: Unread, Options: options108},
-	{Name: "flyway", Operands: Unread, Options: options108},
-	{Name: "liquibase", Operands: Unread, Options: options108},
-	{Name: "dbmate", Operands: Unread, Options: options108},
-	{Name: "migrate", Operands: Unread, Options: options108},
-	{Name: "goose-db", Operands: Unread, Options: options108},
-	{Name: "atlas", Operands: Unread, Options: options108},
-	{Name: "sqitch", Operands: Unread, Options: options108},
-	{Name: "hasura", Operands: Unread, Options: options108},
-	{Name: "neonctl", Operands: Unread, Options: options108},
-	{Name: "turso", Operands: Unread, Options: options108},
-	{Name: "pscale", Operands: Unread, Options: options108},
-	{Name: "usql", Operands: Unread, Options: options108},
-	{Name: "pgcli", Operands: Unread, Options: options108},
-	{Name: "mycli", Operands: Unread, Options: options108},
-	{Name: "mongodump", Operands: Unread, Options: options108, Risk: 1},
-	{Name: "mongorestore", Operands: Unread, Options: options108, Risk: 66},
-	{Name: "mongosh", Operands: Unread, Options: options108, Risk: 124},
-	{Name: "cqlsh", Operands: Unread, Options: options108, Risk: 124},
-	{Name: "clickhouse-client", Operands: Unread, Options: options108, Risk: 124},
-	{Name: "more", Operands: Reads, Options: options994, Shared: [][]Option{options5}, Risk: 114},
+	{Name: "mongo", Operands: Unread, Options: options101, Secrets: 24},
+	{Name: "mongodump", Operands: Unread, Options: options101, Risk: 1, Secrets: 24},
+	{Name: "mongoexport", Operands: Unread, Options: options101},
+	{Name: "mongoimport", Operands: Unread, Options: options101},
+	{Name: "clickhouse", Operands: Unread, Options: options101},
+	{Name: "boundary", Operands: Unread, Options: options101},
+	{Name: "waypoint", Operands: Unread, Options: options101},
+	{Name: "memcached", Operands: Unread, Options: options101},
+	{Name: "redis-server", Operands: Unread, Options: options101},
+	{Name: "cockroach", Operands: Unread, Options: options101},
+	{Name: "surreal", Operands: Unread, Options: options101},
+	{Name: "neo4j", Operands: Unread, Options: options101},
+	{Name: "cypher-shell", Operands: Unread, Options: options101},
+	{Name: "sqlplus", Operands: Unread, Options: options101},
+	{Name: "snowsql", Operands: Unread, Options: options101},
+	{Name: "trino", Operands: Unread, Options: options101},
+	{Name: "presto", Operands: Unread, Options: options101},
+	{Name: "beeline", Operands: Unread, Options: options101},
+	{Name: "hive", Operands: Unread, Options: options101},
+	{Name: "spark-submit", Operands: Unread, Options: options101},
+	{Name: "spark-shell", Operands: Unread, Options: options101},
+	{Name: "pyspark", Operands: Unread, Options: options101},
+	{Name: "hadoop", Operands: Unread, Options: options101},
+	{Name: "hdfs", Operands: Unread, Options: options101},
+	{Name: "kafka-topics", Operands: Unread, Options: options101},
+	{Name: "kafka-console-consumer", Operands: Unread, Options: options101},
+	{Name: "kafka-console-producer", Operands: Unread, Options: options101},
+	{Name: "kcat", Operands: Unread, Options: options101},
+	{Name: "nats", Operands: Unread, Options: options101},
+	{Name: "flyway", Operands: Unread, Options: options101},
+	{Name: "liquibase", Operands: Unread, Options: options101},
+	{Name: "dbmate", Operands: Unread, Options: options101},
+	{Name: "migrate", Operands: Unread, Options: options101},
+	{Name: "goose-db", Operands: Unread, Options: options101},
+	{Name: "atlas", Operands: Unread, Options: options101},
+	{Name: "sqitch", Operands: Unread, Options: options101},
+	{Name: "hasura", Operands: Unread, Options: options101},
+	{Name: "neonctl", Operands: Unread, Options: options101},
+	{Name: "turso", Operands: Unread, Options: options101},
+	{Name: "pscale", Operands: Unread, Options: options101},
+	{Name: "usql", Operands: Unread, Options: options101},
+	{Name: "pgcli", Operands: Unread, Options: options101},
+	{Name: "mycli", Operands: Unread, Options: options101},
+	{Name: "mongorestore", Operands: Unread, Options: options101, Risk: 67, Secrets: 24},
+	{Name: "mongosh", Operands: Unread, Options: options101, Risk: 47, Secrets: 24},
+	{Name: "more", Operands: Reads, Options: options994, Shared: [][]Option{options5}, Risk: 115},
 	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options995, Risk: 14, Ends: true},
 	{Name: "mount", Operands: Unread, Risk: 125},
 	{Name: "mtr", Options: options996},
@@ -7079,7 +7235,6 @@ var programs = [...]Program{
 	{Name: "rstcheck", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "doc8", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "check-manifest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "twine", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "towncrier", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "bumpversion", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "bump2version", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
@@ -7089,13 +7244,13 @@ var programs = [...]Program{
 	{Name: "jupytext", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "stubtest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
 	{Name: "stubgen", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1007, Risk: 124, Stdin: true},
-	{Name: "mariadb", Options: options1007, Risk: 124, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options970}, Risk: 127},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options970}, Risk: 1},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 66},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 66},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options970}, Risk: 3},
+	{Name: "mysql", Options: options1007, Risk: 47, Secrets: 22, Stdin: true},
+	{Name: "mariadb", Options: options1007, Risk: 47, Secrets: 22, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options970}, Risk: 127, Secrets: 22},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options970}, Risk: 1, Secrets: 22},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 67, Secrets: 22},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 67, Secrets: 22},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options970}, Risk: 3, Secrets: 22},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
@@ -7196,7 +7351,6 @@ var programs = [...]Program{
 	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "lt", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "forever", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "plop", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
@@ -7231,26 +7385,27 @@ var programs = [...]Program{
 	{Name: "solana", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
 	{Name: "nft", Operands: Unread, Risk: 131},
 	{Name: "nginx", Risk: 132, Wordless: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1011, Secrets: 25, Workdir: true},
 	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1012, Risk: 27, Ends: true, Plain: true},
 	{Name: "ninja", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
 	{Name: "ninja-build", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
 	{Name: "nix", Operands: Unread, Subs: subs1015},
 	{Name: "nix-shell", Operands: Script, Options: options1016, Ends: true},
 	{Name: "nl", Operands: Reads, Options: options1017, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "nm", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "objdump", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "readelf", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "size", Operands: Reads, Options: options133, Risk: 3},
-	{Name: "otool", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "nm", Operands: Reads, Options: options134, Risk: 3},
+	{Name: "objdump", Operands: Reads, Options: options134, Risk: 3},
+	{Name: "readelf", Operands: Reads, Options: options134, Risk: 3},
+	{Name: "size", Operands: Reads, Options: options134, Risk: 3},
+	{Name: "otool", Operands: Reads, Options: options134, Risk: 3},
 	{Name: "nmap", Style: Joined, Options: options1018, Risk: 14},
-	{Name: "nmcli", Operands: Unread, Risk: 133},
+	{Name: "nmcli", Operands: Unread, Risk: 133, Secrets: 26},
 	{Name: "node", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1019, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true},
 	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1021, Risk: 27, Ends: true, Plain: true},
 	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1022, Subs: subs1029, Risk: 134, Inherit: true},
-	{Name: "npm", Operands: Unread, Options: options174, Subs: subs177, Risk: 28, Facts: BySubcommand, Inherit: true, Workdir: true, Special: "npm"},
+	{Name: "npm", Operands: Unread, Options: options175, Subs: subs178, Risk: 28, Secrets: 3, Facts: BySubcommand, Inherit: true, Workdir: true, Special: "npm"},
 	{Name: "npm-run-all", Options: options1030, Workdir: true},
 	{Name: "run-s", Options: options1030, Workdir: true},
 	{Name: "run-p", Options: options1030, Workdir: true},
@@ -7269,15 +7424,16 @@ var programs = [...]Program{
 	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
 	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true},
 	{Name: "numfmt", Options: options1036, Shared: [][]Option{options5}, Safe: true},
-	{Name: "nvidia-smi", Operands: Names, Options: options171, Risk: 136},
+	{Name: "nvidia-smi", Operands: Names, Options: options172, Risk: 136},
 	{Name: "nvme", Operands: Unread, Risk: 137},
 	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1037, Ends: true, Stdin: true},
-	{Name: "od", Operands: Reads, Options: options777, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "od", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "op", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
 	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
 	{Name: "openrsync", Operands: Transfer, Options: options1043},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1049, Risk: 138},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1049, Risk: 138, Secrets: 27},
 	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Inherit: true, Workdir: true},
+	{Name: "oras", Style: Exact, Operands: Unread, Options: options35, Secrets: 6},
 	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1056, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1058, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 139},
@@ -7287,12 +7443,12 @@ var programs = [...]Program{
 	{Name: "paste", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "patch", Operands: Reads, Options: options1062, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
 	{Name: "pathchk", Operands: Names, Options: options1063, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pbzip2", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "lbzip2", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "lzop", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "lrzip", Operands: Outputs, Options: options131, Beside: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1069, Risk: 142},
-	{Name: "pctrestore", Risk: 66, Wordless: true},
+	{Name: "pbzip2", Operands: Outputs, Options: options132, Beside: true},
+	{Name: "lbzip2", Operands: Outputs, Options: options132, Beside: true},
+	{Name: "lzop", Operands: Outputs, Options: options132, Beside: true},
+	{Name: "lrzip", Operands: Outputs, Options: options132, Beside: true},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1069, Risk: 142},
+	{Name: "pctrestore", Risk: 67, Wordless: true},
 	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options834, Risk: 3},
 	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1070},
 	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1070},
@@ -7315,23 +7471,23 @@ var programs = [...]Program{
 	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "pg_dump", Options: options404, Risk: 1},
-	{Name: "pg_dumpall", Options: options404, Risk: 1},
-	{Name: "pg_basebackup", Options: options404, Risk: 1},
-	{Name: "vacuumdb", Options: options404, Risk: 1},
-	{Name: "reindexdb", Options: options404, Risk: 1},
-	{Name: "createdb", Options: options404, Risk: 1},
-	{Name: "createuser", Options: options404, Risk: 1},
-	{Name: "initdb", Options: options404, Risk: 1},
-	{Name: "pg_isready", Options: options404, Risk: 3},
-	{Name: "pg_lsclusters", Options: options404, Risk: 3},
-	{Name: "pg_resetwal", Risk: 66, Wordless: true},
-	{Name: "pg_restore", Options: options404, Risk: 143},
-	{Name: "pgbench", Options: options404},
-	{Name: "clusterdb", Options: options404},
-	{Name: "pg_ctl", Options: options404},
-	{Name: "pg_ctlcluster", Options: options404},
-	{Name: "pgrep", Options: options1087, Shared: [][]Option{options452}, Risk: 3, Safe: true},
+	{Name: "pg_dump", Options: options405, Risk: 1},
+	{Name: "pg_dumpall", Options: options405, Risk: 1},
+	{Name: "pg_basebackup", Options: options405, Risk: 1},
+	{Name: "vacuumdb", Options: options405, Risk: 1},
+	{Name: "reindexdb", Options: options405, Risk: 1},
+	{Name: "createdb", Options: options405, Risk: 1},
+	{Name: "createuser", Options: options405, Risk: 1},
+	{Name: "initdb", Options: options405, Risk: 1},
+	{Name: "pg_isready", Options: options405, Risk: 3},
+	{Name: "pg_lsclusters", Options: options405, Risk: 3},
+	{Name: "pg_resetwal", Risk: 67, Wordless: true},
+	{Name: "pg_restore", Options: options405, Risk: 143},
+	{Name: "pgbench", Options: options405},
+	{Name: "clusterdb", Options: options405},
+	{Name: "pg_ctl", Options: options405},
+	{Name: "pg_ctlcluster", Options: options405},
+	{Name: "pgrep", Options: options1087, Shared: [][]Option{options453}, Risk: 3, Safe: true},
 	{Name: "php", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
 	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
@@ -7362,7 +7518,7 @@ var programs = [...]Program{
 	{Name: "drush", Operands: Unread, Options: options1089, Workdir: true},
 	{Name: "wp", Operands: Unread, Options: options1089, Workdir: true},
 	{Name: "pickletools", Operands: Reads, Options: options1090},
-	{Name: "pidwait", Options: options1091, Shared: [][]Option{options452}},
+	{Name: "pidwait", Options: options1091, Shared: [][]Option{options453}},
 	{Name: "pigz", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "unpigz", Operands: Outputs, Options: options803, Beside: true},
 	{Name: "compress", Operands: Outputs, Options: options803, Beside: true},
@@ -7373,9 +7529,8 @@ var programs = [...]Program{
 	{Name: "ping6", Options: options1092},
 	{Name: "arping", Options: options1092},
 	{Name: "fping", Options: options1092},
-	{Name: "pinky", Options: options431, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
+	{Name: "pinky", Options: options432, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Secrets: 3, Inherit: true},
 	{Name: "pip2", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
 	{Name: "pip3.8", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
 	{Name: "pip3.9", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
@@ -7385,17 +7540,19 @@ var programs = [...]Program{
 	{Name: "pip3.13", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
 	{Name: "pip3.14", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
 	{Name: "pip.exe", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
 	{Name: "pipx", Operands: Unread, Options: options1101, Subs: subs1105, Risk: 145},
 	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1106, Risk: 39, Ends: true},
 	{Name: "pkgutil", Risk: 146, Wordless: true},
-	{Name: "pkill", Options: options1091, Shared: [][]Option{options452}, Risk: 1},
+	{Name: "pkill", Options: options1091, Shared: [][]Option{options453}, Risk: 1},
 	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1109, Workdir: true},
+	{Name: "plink", Secrets: 28, Wordless: true},
 	{Name: "plocate", Operands: Names, Options: options953, Safe: true},
 	{Name: "mlocate", Operands: Names, Options: options953, Safe: true},
 	{Name: "plutil", Risk: 147, Wordless: true},
-	{Name: "pnpm", Style: Exact, Options: options1110, Subs: subs1115, Risk: 148, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpm", Style: Exact, Options: options1110, Subs: subs1115, Risk: 148, Secrets: 3, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1116, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Risk: 149, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Risk: 149, Secrets: 29, Facts: ObeysProject, Inherit: true, Workdir: true},
 	{Name: "popd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "popd"},
 	{Name: "pr", Operands: Reads, Options: options1118, Shared: [][]Option{options5}, Safe: true},
 	{Name: "pre-commit", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
@@ -7413,34 +7570,35 @@ var programs = [...]Program{
 	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
 	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
 	{Name: "ps", Style: Bundle, Options: options1130, Risk: 3, Safe: true, Special: "ps"},
-	{Name: "psql", Options: options1131, Risk: 124, Stdin: true},
+	{Name: "pscp", Secrets: 28, Wordless: true},
+	{Name: "psql", Options: options1131, Risk: 47, Stdin: true},
 	{Name: "ptx", Operands: InOut, Options: options1132, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1011, Risk: 151, Workdir: true},
 	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "pushd"},
 	{Name: "pv", Operands: Reads, Options: options1133},
-	{Name: "pve-firewall", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 152},
-	{Name: "pveam", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 153},
-	{Name: "pveceph", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 154},
+	{Name: "pve-firewall", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 152},
+	{Name: "pveam", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 153},
+	{Name: "pveceph", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 154},
 	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1136, Risk: 155},
-	{Name: "pvenode", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
-	{Name: "ha-manager", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 156},
-	{Name: "pvereport", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
-	{Name: "corosync-quorumtool", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1139, Risk: 157},
-	{Name: "pvesm", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 158},
-	{Name: "pvesr", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pmxcfs", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pvedaemon", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pveproxy", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pvestatd", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "proxmox-backup-client", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "proxmox-backup-manager", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "rados", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "crm", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pcs", Style: Joined, Options: options160, Shared: [][]Option{options161}},
-	{Name: "pvesubscription", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 159},
-	{Name: "pveum", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 160},
-	{Name: "pveversion", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 161},
+	{Name: "pvenode", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 156},
+	{Name: "ha-manager", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 156},
+	{Name: "pvereport", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
+	{Name: "corosync-quorumtool", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1139, Risk: 157},
+	{Name: "pvesm", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 158},
+	{Name: "pvesr", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pmxcfs", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pvedaemon", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pveproxy", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pvestatd", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "proxmox-backup-client", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "proxmox-backup-manager", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "rados", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "crm", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pcs", Style: Joined, Options: options161, Shared: [][]Option{options162}},
+	{Name: "pvesubscription", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 159},
+	{Name: "pveum", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 160},
+	{Name: "pveversion", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 161},
 	{Name: "pwd", Style: POSIX, Options: options1140, Risk: 3, Safe: true},
 	{Name: "py_compile", Operands: Outputs, Options: options1141},
 	{Name: "compileall", Operands: Outputs, Options: options1141},
@@ -7465,27 +7623,30 @@ var programs = [...]Program{
 	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
 	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
 	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options161}, Subs: subs1151, Risk: 142},
-	{Name: "qmrestore", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 66},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options426, Facts: Interpreter, Ends: true, Special: "fc"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1151, Risk: 142},
+	{Name: "qmrestore", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 67},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options427, Facts: Interpreter, Ends: true, Special: "fc"},
+	{Name: "rabbitmqadmin", Secrets: 24, Wordless: true},
+	{Name: "rabbitmqctl", Operands: Unread, Options: options101, Secrets: 30},
 	{Name: "rails", Options: options1152, Subs: subs1155, Workdir: true},
-	{Name: "railway", Style: Exact, Operands: Unread, Options: options438, Subs: subs445, Inherit: true},
+	{Name: "railway", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Inherit: true},
 	{Name: "rake", Options: options1156, Facts: TaskRunner, Workdir: true},
 	{Name: "raku", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "rbd", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 162},
+	{Name: "rbd", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 162},
 	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1158, Risk: 163},
+	{Name: "rdesktop", Secrets: 24, Wordless: true},
 	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1159, Risk: 2, Special: "read"},
 	{Name: "readlink", Operands: Names, Options: options1160, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "realpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1161, Risk: 164, Facts: Interpreter},
+	{Name: "redis-cli", Options: options1161, Risk: 164, Secrets: 31, Facts: Interpreter},
 	{Name: "remake", Options: options967, Workdir: true, Special: "make"},
 	{Name: "bmake", Options: options967, Workdir: true, Special: "make"},
 	{Name: "pmake", Options: options967, Workdir: true, Special: "make"},
 	{Name: "rename", Risk: 1, Wordless: true},
-	{Name: "resolvectl", Options: options403, Risk: 165},
+	{Name: "resolvectl", Options: options404, Risk: 165},
 	{Name: "restic", Style: Exact, Operands: Unread, Options: options1162, Subs: subs1166, Inherit: true},
-	{Name: "rev", Operands: Reads, Options: options180, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "rev", Operands: Reads, Options: options181, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1167, Risk: 3},
 	{Name: "rgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
 	{Name: "ggrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
@@ -7509,6 +7670,7 @@ var programs = [...]Program{
 	{Name: "grm", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 166},
 	{Name: "rmdir", Operands: Writes, Options: options1171, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "route", Operands: Unread, Risk: 167},
+	{Name: "rpcclient", Secrets: 32, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 168},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
 	{Name: "rspec", Options: options1172, Workdir: true},
@@ -7622,9 +7784,7 @@ var programs = [...]Program{
 	{Name: "set", Style: POSIX, Options: options1196, Risk: 2, Special: "set"},
 	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Subs: subs1197, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 130},
-	{Name: "useradd", Operands: Unread, Risk: 130},
 	{Name: "userdel", Operands: Unread, Risk: 130},
-	{Name: "usermod", Operands: Unread, Risk: 130},
 	{Name: "groupadd", Operands: Unread, Risk: 130},
 	{Name: "groupdel", Operands: Unread, Risk: 130},
 	{Name: "groupmod", Operands: Unread, Risk: 130},
@@ -7642,58 +7802,62 @@ var programs = [...]Program{
 	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 178},
 	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1201, Risk: 14, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options714, Risk: 130, Ends: true},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options715, Risk: 130, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 179},
 	{Name: "shasum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
 	{Name: "md5", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
 	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1202, Risk: 3},
 	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1203},
 	{Name: "shopt", Style: POSIX, Options: options1204, Risk: 2, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1205, Shared: [][]Option{options5}, Risk: 66},
+	{Name: "shred", Operands: Outputs, Options: options1205, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "shuf", Operands: Reads, Options: options1206, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "shutdown", Operands: Unread, Risk: 180},
 	{Name: "sips", Risk: 181, Wordless: true},
-	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options35, Risk: 182},
-	{Name: "slabtop", Operands: Names, Options: options171},
-	{Name: "lsb_release", Operands: Names, Options: options171},
-	{Name: "inxi", Operands: Names, Options: options171},
-	{Name: "sensors", Operands: Names, Options: options171},
-	{Name: "acpi", Operands: Names, Options: options171},
-	{Name: "rocm-smi", Operands: Names, Options: options171},
-	{Name: "ipcs", Operands: Names, Options: options171},
-	{Name: "lastb", Operands: Names, Options: options171},
-	{Name: "getenforce", Operands: Names, Options: options171},
-	{Name: "sestatus", Operands: Names, Options: options171},
-	{Name: "ncal", Operands: Names, Options: options171},
-	{Name: "uuidgen", Operands: Names, Options: options171},
-	{Name: "neofetch", Operands: Names, Options: options171},
-	{Name: "fastfetch", Operands: Names, Options: options171},
-	{Name: "screenfetch", Operands: Names, Options: options171},
-	{Name: "cowsay", Operands: Names, Options: options171},
-	{Name: "figlet", Operands: Names, Options: options171},
-	{Name: "fortune", Operands: Names, Options: options171},
-	{Name: "toilet", Operands: Names, Options: options171},
-	{Name: "lolcat", Operands: Names, Options: options171},
-	{Name: "tput", Operands: Names, Options: options171},
-	{Name: "reset", Operands: Names, Options: options171},
-	{Name: "tabs", Operands: Names, Options: options171},
-	{Name: "infocmp", Operands: Names, Options: options171},
-	{Name: "toe", Operands: Names, Options: options171},
-	{Name: "units", Operands: Names, Options: options171},
-	{Name: "prtstat", Operands: Names, Options: options171},
-	{Name: "peekfd", Operands: Names, Options: options171},
-	{Name: "namei", Operands: Names, Options: options171},
-	{Name: "runlevel", Operands: Names, Options: options171},
-	{Name: "tzselect", Operands: Names, Options: options171},
-	{Name: "ac", Operands: Names, Options: options171},
-	{Name: "vnstat", Operands: Names, Options: options171},
-	{Name: "ipcalc", Operands: Names, Options: options171},
-	{Name: "sipcalc", Operands: Names, Options: options171},
-	{Name: "mcookie", Operands: Names, Options: options171},
-	{Name: "procinfo", Operands: Names, Options: options171},
+	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options35, Risk: 182, Secrets: 33},
+	{Name: "slabtop", Operands: Names, Options: options172},
+	{Name: "lsb_release", Operands: Names, Options: options172},
+	{Name: "inxi", Operands: Names, Options: options172},
+	{Name: "sensors", Operands: Names, Options: options172},
+	{Name: "acpi", Operands: Names, Options: options172},
+	{Name: "rocm-smi", Operands: Names, Options: options172},
+	{Name: "ipcs", Operands: Names, Options: options172},
+	{Name: "lastb", Operands: Names, Options: options172},
+	{Name: "getenforce", Operands: Names, Options: options172},
+	{Name: "sestatus", Operands: Names, Options: options172},
+	{Name: "ncal", Operands: Names, Options: options172},
+	{Name: "uuidgen", Operands: Names, Options: options172},
+	{Name: "neofetch", Operands: Names, Options: options172},
+	{Name: "fastfetch", Operands: Names, Options: options172},
+	{Name: "screenfetch", Operands: Names, Options: options172},
+	{Name: "cowsay", Operands: Names, Options: options172},
+	{Name: "figlet", Operands: Names, Options: options172},
+	{Name: "fortune", Operands: Names, Options: options172},
+	{Name: "toilet", Operands: Names, Options: options172},
+	{Name: "lolcat", Operands: Names, Options: options172},
+	{Name: "tput", Operands: Names, Options: options172},
+	{Name: "reset", Operands: Names, Options: options172},
+	{Name: "tabs", Operands: Names, Options: options172},
+	{Name: "infocmp", Operands: Names, Options: options172},
+	{Name: "toe", Operands: Names, Options: options172},
+	{Name: "units", Operands: Names, Options: options172},
+	{Name: "prtstat", Operands: Names, Options: options172},
+	{Name: "peekfd", Operands: Names, Options: options172},
+	{Name: "namei", Operands: Names, Options: options172},
+	{Name: "runlevel", Operands: Names, Options: options172},
+	{Name: "tzselect", Operands: Names, Options: options172},
+	{Name: "ac", Operands: Names, Options: options172},
+	{Name: "vnstat", Operands: Names, Options: options172},
+	{Name: "ipcalc", Operands: Names, Options: options172},
+	{Name: "sipcalc", Operands: Names, Options: options172},
+	{Name: "mcookie", Operands: Names, Options: options172},
+	{Name: "procinfo", Operands: Names, Options: options172},
 	{Name: "sleep", Options: options34, Shared: [][]Option{options5}, Risk: 183, Safe: true},
 	{Name: "smartctl", Operands: Unread, Risk: 184},
+	{Name: "smbclient", Secrets: 32, Wordless: true},
 	{Name: "snap", Operands: Unread, Options: options28, Subs: subs29, Risk: 185},
+	{Name: "snmpget", Secrets: 34, Wordless: true},
+	{Name: "snmpwalk", Secrets: 34, Wordless: true},
+	{Name: "snyk", Style: Exact, Options: options748, Secrets: 35},
 	{Name: "socat", Style: Dash, Operands: Code, Options: options1207, Risk: 14},
 	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1208, Ends: true},
 	{Name: "sort", Operands: Reads, Options: options792, Shared: [][]Option{options5}, Risk: 3},
@@ -7702,21 +7866,21 @@ var programs = [...]Program{
 	{Name: "spctl", Operands: Unread, Risk: 186},
 	{Name: "split", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Risk: 1, Here: true},
 	{Name: "sponge", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}},
-	{Name: "sqlcmd", Operands: Unread, Options: options108, Risk: 187},
+	{Name: "sqlcmd", Operands: Unread, Options: options101, Risk: 187, Secrets: 5},
 	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
 	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
 	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 124, Stdin: true},
-	{Name: "srm", Risk: 66, Wordless: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 47, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 47, Stdin: true},
+	{Name: "srm", Risk: 67, Wordless: true},
 	{Name: "ss", Options: options1010, Risk: 188},
 	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
 	{Name: "ssh-add", Operands: Reads, Options: options1212},
 	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1213, Ends: true},
 	{Name: "ssh-copy-id", Options: options1214, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options1215},
+	{Name: "ssh-keygen", Style: POSIX, Options: options1215, Secrets: 36},
 	{Name: "ssh-keyscan", Options: options1216},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1217, Risk: 14, Ends: true},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1217, Risk: 14, Secrets: 24, Ends: true},
 	{Name: "start-stop-daemon", Operands: Unread, Options: options1218},
 	{Name: "stat", Operands: Names, Options: options1219, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7801,6 +7965,8 @@ var programs = [...]Program{
 	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 27, Ends: true, Plain: true},
 	{Name: "tmutil", Operands: Unread, Risk: 199},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1242, Subs: subs1245, Special: "tmux"},
+	{Name: "tnftp", Style: POSIX, Options: options451, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options451, Stdin: true},
 	{Name: "tokei", Operands: Unread, Options: options1009, Risk: 3},
 	{Name: "cloc", Operands: Unread, Options: options1009, Risk: 3},
 	{Name: "scc", Operands: Unread, Options: options1009, Risk: 3},
@@ -7843,6 +8009,7 @@ var programs = [...]Program{
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tty", Options: options1256, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 201},
+	{Name: "twine", Operands: Reads, Options: options1006, Secrets: 24, Workdir: true, Special: "gcc"},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1257, Risk: 3, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 202},
 	{Name: "ufw", Operands: Unread, Risk: 203},
@@ -7857,7 +8024,8 @@ var programs = [...]Program{
 	{Name: "uname", Options: options1261, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "uniq", Operands: InOut, Options: options801, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "unittest", Options: options1262},
-	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 66},
+	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
+	{Name: "unrar", Operands: Reads, Secrets: 22},
 	{Name: "unset", Style: POSIX, Operands: Assigns, Options: options1263, Risk: 2, Special: "unset"},
 	{Name: "unshare", Style: POSIX, Operands: RunsArgs, Options: options1264, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "unxz", Operands: Outputs, Options: options1265, Beside: true},
@@ -7865,58 +8033,60 @@ var programs = [...]Program{
 	{Name: "unlzma", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "pxz", Operands: Outputs, Options: options1265, Beside: true},
 	{Name: "lzip", Operands: Outputs, Options: options1265, Beside: true},
-	{Name: "unzip", Operands: Unread, Options: options1266, Risk: 204, Here: true},
+	{Name: "unzip", Operands: Unread, Options: options1266, Risk: 204, Secrets: 5, Here: true},
 	{Name: "update-alternatives", Operands: Unread, Risk: 205},
 	{Name: "uptime", Options: options1267, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "useradd", Operands: Unread, Risk: 130, Secrets: 24},
+	{Name: "usermod", Operands: Unread, Risk: 130, Secrets: 24},
 	{Name: "uv", Style: Exact, Operands: Unread, Options: options1268, Subs: subs1284, Risk: 206, Inherit: true, Workdir: true},
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1285, Risk: 5, Ends: true},
 	{Name: "vagrant", Operands: Unread, Options: options1286, Subs: subs1289, Risk: 207, Workdir: true},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1290, Risk: 36, Ends: true},
 	{Name: "valkey-cli", Options: options1161},
 	{Name: "keydb-cli", Options: options1161},
-	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 208, Inherit: true, Special: "azure"},
-	{Name: "vdir", Operands: Names, Options: options249, Shared: [][]Option{options5}, Safe: true},
+	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 208, Secrets: 9, Inherit: true, Special: "azure"},
+	{Name: "vdir", Operands: Names, Options: options250, Shared: [][]Option{options5}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options35, Risk: 209},
 	{Name: "venv", Operands: Outputs, Options: options1296},
-	{Name: "view", Operands: Outputs, Options: options178},
-	{Name: "vimdiff", Operands: Outputs, Options: options178},
-	{Name: "gvim", Operands: Outputs, Options: options178},
-	{Name: "ex", Operands: Outputs, Options: options178},
-	{Name: "rvim", Operands: Outputs, Options: options178},
-	{Name: "nvi", Operands: Outputs, Options: options178},
-	{Name: "vim.tiny", Operands: Outputs, Options: options178},
-	{Name: "vim.basic", Operands: Outputs, Options: options178},
-	{Name: "nano", Operands: Outputs, Options: options178},
-	{Name: "pico", Operands: Outputs, Options: options178},
-	{Name: "micro", Operands: Outputs, Options: options178},
-	{Name: "joe", Operands: Outputs, Options: options178},
-	{Name: "jed", Operands: Outputs, Options: options178},
-	{Name: "mcedit", Operands: Outputs, Options: options178},
-	{Name: "helix", Operands: Outputs, Options: options178},
-	{Name: "hx", Operands: Outputs, Options: options178},
-	{Name: "kak", Operands: Outputs, Options: options178},
-	{Name: "ne", Operands: Outputs, Options: options178},
-	{Name: "zile", Operands: Outputs, Options: options178},
-	{Name: "mg", Operands: Outputs, Options: options178},
-	{Name: "emacs-nox", Operands: Outputs, Options: options178},
-	{Name: "cursor", Operands: Outputs, Options: options178},
-	{Name: "subl", Operands: Outputs, Options: options178},
-	{Name: "atom", Operands: Outputs, Options: options178},
-	{Name: "gedit", Operands: Outputs, Options: options178},
-	{Name: "kate", Operands: Outputs, Options: options178},
-	{Name: "zed", Operands: Outputs, Options: options178},
-	{Name: "idea", Operands: Outputs, Options: options178},
-	{Name: "vim", Operands: Outputs, Options: options178, Facts: Interpreter},
-	{Name: "vi", Operands: Outputs, Options: options178, Facts: Interpreter},
-	{Name: "nvim", Operands: Outputs, Options: options178, Facts: Interpreter},
+	{Name: "view", Operands: Outputs, Options: options179},
+	{Name: "vimdiff", Operands: Outputs, Options: options179},
+	{Name: "gvim", Operands: Outputs, Options: options179},
+	{Name: "ex", Operands: Outputs, Options: options179},
+	{Name: "rvim", Operands: Outputs, Options: options179},
+	{Name: "nvi", Operands: Outputs, Options: options179},
+	{Name: "vim.tiny", Operands: Outputs, Options: options179},
+	{Name: "vim.basic", Operands: Outputs, Options: options179},
+	{Name: "nano", Operands: Outputs, Options: options179},
+	{Name: "pico", Operands: Outputs, Options: options179},
+	{Name: "micro", Operands: Outputs, Options: options179},
+	{Name: "joe", Operands: Outputs, Options: options179},
+	{Name: "jed", Operands: Outputs, Options: options179},
+	{Name: "mcedit", Operands: Outputs, Options: options179},
+	{Name: "helix", Operands: Outputs, Options: options179},
+	{Name: "hx", Operands: Outputs, Options: options179},
+	{Name: "kak", Operands: Outputs, Options: options179},
+	{Name: "ne", Operands: Outputs, Options: options179},
+	{Name: "zile", Operands: Outputs, Options: options179},
+	{Name: "mg", Operands: Outputs, Options: options179},
+	{Name: "emacs-nox", Operands: Outputs, Options: options179},
+	{Name: "cursor", Operands: Outputs, Options: options179},
+	{Name: "subl", Operands: Outputs, Options: options179},
+	{Name: "atom", Operands: Outputs, Options: options179},
+	{Name: "gedit", Operands: Outputs, Options: options179},
+	{Name: "kate", Operands: Outputs, Options: options179},
+	{Name: "zed", Operands: Outputs, Options: options179},
+	{Name: "idea", Operands: Outputs, Options: options179},
+	{Name: "vim", Operands: Outputs, Options: options179, Facts: Interpreter},
+	{Name: "vi", Operands: Outputs, Options: options179, Facts: Interpreter},
+	{Name: "nvim", Operands: Outputs, Options: options179, Facts: Interpreter},
 	{Name: "virsh", Operands: Unread, Risk: 210},
 	{Name: "virtualenv", Operands: Outputs, Options: options1297},
 	{Name: "pyvenv", Operands: Outputs, Options: options1297},
 	{Name: "visudo", Operands: Unread, Risk: 211},
 	{Name: "vite", Style: Exact, Operands: Loads, Options: options1298, Subs: subs1299, Inherit: true, Workdir: true},
 	{Name: "vitest", Style: Exact, Options: options1300, Subs: subs1301, Inherit: true, Workdir: true},
-	{Name: "vzdump", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 1},
-	{Name: "pveperf", Style: Joined, Options: options160, Shared: [][]Option{options161}, Risk: 1},
+	{Name: "vzdump", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 1},
+	{Name: "pveperf", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 1},
 	{Name: "w", Options: options1302, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1303, Risk: 2, Special: "wait"},
 	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 27, Facts: Interpreter, Ends: true},
@@ -7940,8 +8110,8 @@ var programs = [...]Program{
 	{Name: "whatis", Options: options30, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "whence", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
 	{Name: "where", Style: POSIX, Operands: Names, Options: options1257, Safe: true},
-	{Name: "which", Operands: Names, Options: options184, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "whereis", Operands: Names, Options: options184, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "which", Operands: Names, Options: options185, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "whereis", Operands: Names, Options: options185, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "who", Operands: Reads, Options: options1309, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whoami", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "logname", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
@@ -7950,6 +8120,7 @@ var programs = [...]Program{
 	{Name: "factor", Options: options34, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "whois", Options: options1310, Risk: 3},
 	{Name: "wipefs", Operands: Unread, Risk: 213},
+	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
 	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
 	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
 	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
@@ -7961,12 +8132,13 @@ var programs = [...]Program{
 	{Name: "xattr", Risk: 214, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1312, Workdir: true},
 	{Name: "xcrun", Style: POSIX, Operands: RunsArgs, Options: options1313, Risk: 36, Ends: true},
+	{Name: "xfreerdp", Secrets: 38, Wordless: true},
 	{Name: "xmllint", Style: Dash, Operands: Reads, Options: options1314, Shared: [][]Option{options5}, Risk: 215},
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1315, Risk: 36, Ends: true},
 	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1316, Risk: 216, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1265, Risk: 32, Beside: true},
 	{Name: "yamllint", Operands: Reads, Options: options1006, Risk: 3, Workdir: true, Special: "gcc"},
-	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Secrets: 3, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yarnpkg", Style: Exact, Options: options1317, Subs: subs1323, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yay", Operands: Unread, Options: options28, Subs: subs29},
 	{Name: "paru", Operands: Unread, Options: options28, Subs: subs29},
@@ -8013,19 +8185,19 @@ var programs = [...]Program{
 	{Name: "yt-dlp", Operands: URLs, Options: options1325, Here: true},
 	{Name: "youtube-dl", Operands: URLs, Options: options1325, Here: true},
 	{Name: "gallery-dl", Operands: URLs, Options: options1325, Here: true},
-	{Name: "zcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "bzcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "xzcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "zstdcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "lz4cat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "lzcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "gzcat", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "zcmp", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "zdiff", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "bzcmp", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "bzdiff", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "xzcmp", Operands: Reads, Options: options132, Risk: 3},
-	{Name: "xzdiff", Operands: Reads, Options: options132, Risk: 3},
+	{Name: "zcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "bzcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "xzcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "zstdcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "lz4cat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "lzcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "gzcat", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "zcmp", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "zdiff", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "bzcmp", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "bzdiff", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "xzcmp", Operands: Reads, Options: options133, Risk: 3},
+	{Name: "xzdiff", Operands: Reads, Options: options133, Risk: 3},
 	{Name: "zfs", Operands: Unread, Risk: 218},
 	{Name: "zig", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
 	{Name: "nim", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
@@ -8047,19 +8219,19 @@ var programs = [...]Program{
 	{Name: "sphinx-build", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
 	{Name: "gprbuild", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
 	{Name: "alire", Style: Exact, Options: options1326, Subs: subs1327, Workdir: true},
-	{Name: "zip", Operands: Outputs, Options: options1328, Risk: 1},
+	{Name: "zip", Operands: Outputs, Options: options1328, Risk: 1, Secrets: 5},
 	{Name: "zipapp", Operands: Outputs, Options: options1329, Beside: true},
+	{Name: "zipcloak", Secrets: 5, Wordless: true},
 	{Name: "zipfile", Operands: Outputs, Options: options1330, Here: true},
 	{Name: "tarfile", Operands: Outputs, Options: options1330, Here: true},
 	{Name: "zipinfo", Operands: Reads},
 	{Name: "zipgrep", Operands: Reads},
 	{Name: "zipnote", Operands: Reads},
-	{Name: "unrar", Operands: Reads},
 	{Name: "lsar", Operands: Reads},
-	{Name: "zless", Operands: Reads, Options: options132, Risk: 114},
-	{Name: "zmore", Operands: Reads, Options: options132, Risk: 114},
-	{Name: "bzless", Operands: Reads, Options: options132, Risk: 114},
-	{Name: "xzless", Operands: Reads, Options: options132, Risk: 114},
+	{Name: "zless", Operands: Reads, Options: options133, Risk: 115},
+	{Name: "zmore", Operands: Reads, Options: options133, Risk: 115},
+	{Name: "bzless", Operands: Reads, Options: options133, Risk: 115},
+	{Name: "xzless", Operands: Reads, Options: options133, Risk: 115},
 	{Name: "zmodload", Operands: Unread, Options: options1331},
 	{Name: "zpool", Operands: Unread, Risk: 219},
 	{Name: "zstd", Operands: Outputs, Options: options1332, Beside: true},
@@ -9980,6 +10152,24 @@ var options100 = []Option{
 }
 
 var options101 = []Option{
+	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
+	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--config", "--config-file", "-c"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--out", "--output", "-o"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--host", "-h"}, Value: Required},
+	{Names: names{"--port", "-p"}, Value: Required},
+	{Names: names{"--username", "-u"}, Value: Required},
+	{Names: names{"--password"}, Value: Required},
+	{Names: names{"--help"}},
+	{Names: names{"--version"}},
+	{Names: names{"--nodb"}},
+	{Names: names{"--quiet"}},
+	{Names: names{"--shell"}, Effect: EffOpaque},
+	{Names: names{"--format"}, Value: Required},
+}
+
+var options102 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
@@ -9996,7 +10186,7 @@ var options101 = []Option{
 	{Names: names{"-x"}, Value: Required, Effect: EffOpaque},
 }
 
-var options102 = []Option{
+var options103 = []Option{
 	{Names: names{"-c", "--config", "--config-path", "--config-basedir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--write", "--fix", "--apply", "--apply-unsafe", "--unsafe"}, Effect: EffInPlace},
 	{Names: names{"-o", "--output", "--output-file", "--report-file"}, Value: Required, Effect: EffWrite},
@@ -10054,7 +10244,7 @@ var options102 = []Option{
 	{Names: names{"--circular"}},
 }
 
-var options103 = []Option{
+var options104 = []Option{
 	{Names: names{"-c", "--cache-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-w"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-d", "--no-encoding"}},
@@ -10076,7 +10266,7 @@ var options103 = []Option{
 	{Names: names{"-H", "--hint"}, Value: Required},
 }
 
-var options104 = []Option{
+var options105 = []Option{
 	{Names: names{"--critical"}},
 	{Names: names{"--error"}},
 	{Names: names{"--warning"}},
@@ -10099,7 +10289,7 @@ var options104 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required},
 }
 
-var options105 = []Option{
+var options106 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-s", "--stats"}},
 	{Names: names{"--list"}},
@@ -10122,7 +10312,7 @@ var options105 = []Option{
 	{Names: names{"--files-cache"}, Value: Required},
 }
 
-var options106 = []Option{
+var options107 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"-n", "--dry-run"}, Effect: EffReadOnly},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
@@ -10133,17 +10323,17 @@ var options106 = []Option{
 	{Names: names{"--pattern"}, Value: Required},
 }
 
-var subs107 = []Program{
+var subs108 = []Program{
 	{Name: "benchmark", Operands: Unread, Path: names{"list"}},
 	{Name: "break-lock", Operands: Unread, Path: names{"list"}},
 	{Name: "check", Operands: Unread, Path: names{"list"}},
 	{Name: "compact", Operands: Unread, Path: names{"list"}},
 	{Name: "config", Operands: Outputs, Path: names{"mount"}, Apart: true},
-	{Name: "create", Operands: Loads, Path: names{"create"}, Options: options105},
+	{Name: "create", Operands: Loads, Path: names{"create"}, Options: options106},
 	{Name: "delete", Operands: Unread, Path: names{"list"}},
 	{Name: "diff", Operands: Unread, Path: names{"list"}},
 	{Name: "export-tar", Operands: Unread, Path: names{"list"}},
-	{Name: "extract", Path: names{"extract"}, Options: options106, Here: true},
+	{Name: "extract", Path: names{"extract"}, Options: options107, Here: true},
 	{Name: "import-tar", Operands: Unread, Path: names{"list"}},
 	{Name: "info", Operands: Unread, Path: names{"list"}},
 	{Name: "init", Operands: Unread, Path: names{"list"}},
@@ -10166,24 +10356,6 @@ var subs107 = []Program{
 	{Name: "upgrade", Operands: Unread, Path: names{"list"}},
 	{Name: "version", Operands: Unread, Path: names{"list"}},
 	{Name: "with-lock", Operands: RunsArgs, Skip: 1, Path: names{"with-lock"}, Ends: true},
-}
-
-var options108 = []Option{
-	{Names: names{"--eval", "--execute", "-e"}, Value: Required, Effect: EffCode},
-	{Names: names{"--query", "-q"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--config", "--config-file", "-c"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--out", "--output", "-o"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--host", "-h"}, Value: Required},
-	{Names: names{"--port", "-p"}, Value: Required},
-	{Names: names{"--username", "-u"}, Value: Required},
-	{Names: names{"--password"}, Value: Required},
-	{Names: names{"--help"}},
-	{Names: names{"--version"}},
-	{Names: names{"--nodb"}},
-	{Names: names{"--quiet"}},
-	{Names: names{"--shell"}, Effect: EffOpaque},
-	{Names: names{"--format"}, Value: Required},
 }
 
 var options109 = []Option{
@@ -10703,6 +10875,62 @@ var options129 = []Option{
 }
 
 var options130 = []Option{
+	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
+	{Names: names{"-d", "--decrypt"}},
+	{Names: names{"-e", "--encrypt"}},
+	{Names: names{"-s", "--sign"}},
+	{Names: names{"-b", "--detach-sign"}},
+	{Names: names{"-a", "--armor"}},
+	{Names: names{"-r", "--recipient"}, Value: Required},
+	{Names: names{"-u", "--local-user"}, Value: Required},
+	{Names: names{"-k", "--list-keys", "--list-public-keys"}},
+	{Names: names{"-K", "--list-secret-keys"}},
+	{Names: names{"--verify"}},
+	{Names: names{"--import"}},
+	{Names: names{"--export"}},
+	{Names: names{"--export-secret-keys"}, Effect: EffUnproven},
+	{Names: names{"--keyserver"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"--recv-keys"}},
+	{Names: names{"--send-keys"}, Effect: EffUnproven},
+	{Names: names{"--gen-key"}},
+	{Names: names{"--full-generate-key"}},
+	{Names: names{"--batch"}},
+	{Names: names{"--yes"}},
+	{Names: names{"--no-tty"}},
+	{Names: names{"-q", "--quiet"}},
+	{Names: names{"-v", "--verbose"}},
+	{Names: names{"--homedir"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--options"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--passphrase"}, Value: Required},
+	{Names: names{"--passphrase-fd"}, Value: Required},
+	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
+	{Names: names{"--pinentry-mode"}, Value: Required},
+	{Names: names{"--photo-viewer"}, Value: Required, Effect: EffRun},
+	{Names: names{"--agent-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--gpgconf"}},
+	{Names: names{"--version"}},
+	{Names: names{"-h", "--help"}},
+	{Names: names{"--status-fd"}, Value: Required},
+	{Names: names{"--fingerprint"}},
+	{Names: names{"--keyid-format"}, Value: Required},
+	{Names: names{"--with-colons"}},
+	{Names: names{"--edit-key"}},
+	{Names: names{"--delete-keys"}},
+	{Names: names{"--delete-secret-keys"}},
+	{Names: names{"--trust-model"}, Value: Required},
+	{Names: names{"--no-default-keyring"}},
+	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
+	{Names: names{"-c", "--symmetric"}},
+	{Names: names{"--cipher-algo"}, Value: Required},
+	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
+	{Names: names{"--dirmngr-program", "--pinentry-program"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--exec-path"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--load-extension"}, Value: Required, Effect: EffProgram},
+	{Names: names{"--log-file", "--status-file", "--attribute-file", "--logger-file", "--command-file"}, Value: Required, Effect: EffWrite},
+	{Names: names{"--export-secret-subkeys"}, Effect: EffUnproven},
+}
+
+var options131 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"--args"}, Value: Required, Effect: EffOpaque},
@@ -10760,7 +10988,7 @@ var options130 = []Option{
 	{Names: names{"--size"}, Value: Required},
 }
 
-var options131 = []Option{
+var options132 = []Option{
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-z", "--compress"}},
@@ -10832,7 +11060,7 @@ var options131 = []Option{
 	{Names: names{"--repetitive-best"}},
 }
 
-var options132 = []Option{
+var options133 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
@@ -10849,7 +11077,7 @@ var options132 = []Option{
 	{Names: names{"-T", "--threads"}, Value: Required},
 }
 
-var options133 = []Option{
+var options134 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-C"}},
@@ -10921,7 +11149,7 @@ var options133 = []Option{
 	{Names: names{"--target"}, Value: Required},
 }
 
-var options134 = []Option{
+var options135 = []Option{
 	{Names: names{"-o", "--outfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s"}, Value: Required},
 	{Names: names{"-m", "--module"}, Effect: EffPattern},
@@ -10937,7 +11165,7 @@ var options134 = []Option{
 	{Names: names{"--pid"}, Value: Required, Effect: EffUnproven},
 }
 
-var options135 = []Option{
+var options136 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-i"}},
 	{Names: names{"-m"}},
@@ -10947,7 +11175,7 @@ var options135 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options136 = []Option{
+var options137 = []Option{
 	{Names: names{"--print"}, Effect: EffPattern},
 	{Names: names{"--current"}},
 	{Names: names{"--chroot"}, Value: Required},
@@ -10991,7 +11219,7 @@ var options136 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options137 = []Option{
+var options138 = []Option{
 	{Names: names{"-V", "--version"}},
 	{Names: names{"--list"}},
 	{Names: names{"--explain"}, Value: Required},
@@ -11008,7 +11236,7 @@ var options137 = []Option{
 	{Names: names{"+"}, Value: Optional, Effect: EffPlugin},
 }
 
-var options138 = []Option{
+var options139 = []Option{
 	{Names: names{"--dev"}},
 	{Names: names{"--build"}},
 	{Names: names{"--optional"}},
@@ -11040,7 +11268,7 @@ var options138 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required},
 }
 
-var options139 = []Option{
+var options140 = []Option{
 	{Names: names{"--future-incompat-report"}},
 	{Names: names{"--message-format"}, Value: Required},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -11074,7 +11302,7 @@ var options139 = []Option{
 	{Names: names{"--build-plan"}},
 }
 
-var options140 = []Option{
+var options141 = []Option{
 	{Names: names{"--artifact-dir", "--out-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--open"}, Effect: EffUnproven},
 	{Names: names{"--no-deps"}},
@@ -11083,7 +11311,7 @@ var options140 = []Option{
 	{Names: names{"--crate-type"}, Value: Required},
 }
 
-var options141 = []Option{
+var options142 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-deps"}},
 	{Names: names{"--allow-dirty"}},
@@ -11092,7 +11320,7 @@ var options141 = []Option{
 	{Names: names{"--explain"}, Value: Required},
 }
 
-var options142 = []Option{
+var options143 = []Option{
 	{Names: names{"--broken-code"}},
 	{Names: names{"--edition"}},
 	{Names: names{"--edition-idioms"}},
@@ -11101,7 +11329,7 @@ var options142 = []Option{
 	{Names: names{"--allow-no-vcs"}},
 }
 
-var options143 = []Option{
+var options144 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-p", "--package"}, Value: Required},
@@ -11109,7 +11337,7 @@ var options143 = []Option{
 	{Names: names{"--message-format"}, Value: Required},
 }
 
-var options144 = []Option{
+var options145 = []Option{
 	{Names: names{"--version", "--vers"}, Value: Required},
 	{Names: names{"--git"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--branch"}, Value: Required},
@@ -11127,11 +11355,11 @@ var options144 = []Option{
 	{Names: names{"-y", "--no-confirm"}},
 }
 
-var options145 = []Option{
+var options146 = []Option{
 	{Names: names{"--registry"}, Value: Required},
 }
 
-var options146 = []Option{
+var options147 = []Option{
 	{Names: names{"--makefile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--task"}, Value: Required},
 	{Names: names{"-p", "--profile"}, Value: Required},
@@ -11158,7 +11386,7 @@ var options146 = []Option{
 	{Names: names{"--list-category-steps"}, Value: Required},
 }
 
-var options147 = []Option{
+var options148 = []Option{
 	{Names: names{"--bin"}},
 	{Names: names{"--lib"}},
 	{Names: names{"--name"}, Value: Required},
@@ -11171,7 +11399,7 @@ var options147 = []Option{
 	{Names: names{"-b"}, Value: Required},
 }
 
-var options148 = []Option{
+var options149 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--fail-fast"}},
@@ -11200,29 +11428,29 @@ var options148 = []Option{
 	{Names: names{"--debugger"}, Value: Required, Effect: EffRun},
 }
 
-var subs149 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options148, Shared: [][]Option{options139}, Workdir: true},
+var subs150 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "l", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "self", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "show-config", Style: Exact, Path: names{"nextest", "run"}, Options: options149, Shared: [][]Option{options140}, Workdir: true},
 }
 
-var options150 = []Option{
+var options151 = []Option{
 	{Names: names{"--print"}, Value: Required},
 	{Names: names{"--crate-type"}, Value: Required},
 	{Names: names{"--open"}, Effect: EffUnproven},
 }
 
-var options151 = []Option{
+var options152 = []Option{
 	{Names: names{"--no-run"}},
 	{Names: names{"--no-fail-fast"}},
 	{Names: names{"--doc"}},
 }
 
-var options152 = []Option{
+var options153 = []Option{
 	{Names: names{"-e", "--edges"}, Value: Required},
 	{Names: names{"-i", "--invert"}, Value: Required},
 	{Names: names{"--prune"}, Value: Required},
@@ -11246,14 +11474,14 @@ var options152 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options153 = []Option{
+var options154 = []Option{
 	{Names: names{"-s", "--sync"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--no-delete"}},
 	{Names: names{"--respect-source-config"}},
 	{Names: names{"--versioned-dirs"}},
 }
 
-var options154 = []Option{
+var options155 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffRun},
 	{Names: names{"-w", "--watch"}, Value: Required},
@@ -11276,102 +11504,102 @@ var options154 = []Option{
 	{Names: names{"--postpone"}},
 }
 
-var subs155 = []Program{
-	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "add", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "b", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options151, Shared: [][]Option{options139}, Workdir: true, Special: "libtest"},
-	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options144, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "c", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "check", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options141, Shared: [][]Option{options139}, Workdir: true, Special: "rustc-words"},
-	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "d", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options140, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options142, Shared: [][]Option{options139}, Workdir: true, Special: "sources"},
-	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options143, Workdir: true, Special: "sources"},
-	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options147, Workdir: true},
-	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options147, Workdir: true},
-	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options144, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options145, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
-	{Name: "logout", Style: Exact, Path: names{"login"}, Options: options145, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
-	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "make", Style: Exact, Path: names{"make"}, Options: options146, Workdir: true},
-	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
+var subs156 = []Program{
+	{Name: "about", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "add", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "asm", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "audit", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "b", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "bench", Style: Exact, Path: names{"test"}, Options: options152, Shared: [][]Option{options140}, Workdir: true, Special: "libtest"},
+	{Name: "binstall", Style: Exact, Path: names{"install"}, Options: options145, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "binutils", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "bloat", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "c", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "careful", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "check", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "clippy", Style: Exact, Path: names{"clippy"}, Options: options142, Shared: [][]Option{options140}, Workdir: true, Special: "rustc-words"},
+	{Name: "criterion", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "d", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "deny", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "depgraph", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "doc", Style: Exact, Path: names{"build"}, Options: options141, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "edit", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "expand", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "fetch", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "fix", Style: Exact, Path: names{"fix"}, Options: options143, Shared: [][]Option{options140}, Workdir: true, Special: "sources"},
+	{Name: "flamegraph", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options144, Workdir: true, Special: "sources"},
+	{Name: "geiger", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "generate", Style: Exact, Operands: Places, Path: names{"new"}, Options: options148, Workdir: true},
+	{Name: "generate-lockfile", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "hack", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "hakari", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"new"}, Options: options148, Workdir: true},
+	{Name: "insta", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options145, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "install-update", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "llvm-cov", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "locate-project", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options146, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
+	{Name: "logout", Style: Exact, Path: names{"login"}, Options: options146, Workdir: true, Apart: true, Home: ".cargo/credentials.toml"},
+	{Name: "machete", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "make", Style: Exact, Path: names{"make"}, Options: options147, Workdir: true},
+	{Name: "metadata", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
 	{Name: "miri", Style: Exact, Operands: Unread, Path: names{"miri"}, Workdir: true},
-	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options147, Workdir: true},
-	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs149, Workdir: true},
-	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "package", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options139}, Ends: true, Workdir: true},
-	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options139}, Ends: true, Workdir: true},
-	{Name: "rustc", Style: Exact, Path: names{"rustc"}, Options: options150, Shared: [][]Option{options139}, Workdir: true, Special: "rustc-words"},
-	{Name: "rustdoc", Style: Exact, Path: names{"rustc"}, Options: options150, Shared: [][]Option{options139}, Workdir: true, Special: "rustc-words"},
-	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"test"}, Options: options151, Shared: [][]Option{options139}, Workdir: true, Special: "libtest"},
-	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options151, Shared: [][]Option{options139}, Workdir: true, Special: "libtest"},
-	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options144, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
-	{Name: "vendor", Style: Exact, Operands: Places, Path: names{"vendor"}, Options: options153, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options152, Shared: [][]Option{options139}, Workdir: true},
-	{Name: "watch", Style: Exact, Operands: RunsArgs, Path: names{"watch"}, Options: options154, Workdir: true},
+	{Name: "modules", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "msrv", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "mutants", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options148, Workdir: true},
+	{Name: "nextest", Style: Exact, Operands: Unread, Path: names{"nextest"}, Subs: subs150, Workdir: true},
+	{Name: "nm", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "objcopy", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "objdump", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "owner", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "package", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "pkgid", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "publish", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "r", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options140}, Ends: true, Workdir: true},
+	{Name: "read-manifest", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "readobj", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "report", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "rm", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options140}, Ends: true, Workdir: true},
+	{Name: "rustc", Style: Exact, Path: names{"rustc"}, Options: options151, Shared: [][]Option{options140}, Workdir: true, Special: "rustc-words"},
+	{Name: "rustdoc", Style: Exact, Path: names{"rustc"}, Options: options151, Shared: [][]Option{options140}, Workdir: true, Special: "rustc-words"},
+	{Name: "search", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "semver-checks", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "set-version", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "show-asm", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "size", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "sort", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "spellcheck", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "strip", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "sweep", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"test"}, Options: options152, Shared: [][]Option{options140}, Workdir: true, Special: "libtest"},
+	{Name: "tarpaulin", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options152, Shared: [][]Option{options140}, Workdir: true, Special: "libtest"},
+	{Name: "tree", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "udeps", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options145, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
+	{Name: "vendor", Style: Exact, Operands: Places, Path: names{"vendor"}, Options: options154, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "verify-project", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "vet", Style: Exact, Path: names{"tree"}, Options: options153, Shared: [][]Option{options140}, Workdir: true},
+	{Name: "watch", Style: Exact, Operands: RunsArgs, Path: names{"watch"}, Options: options155, Workdir: true},
 	{Name: "xtask", Style: Exact, Path: names{"xtask"}, Ends: true, Workdir: true},
-	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options138, Shared: [][]Option{options139}, Workdir: true, Named: true},
+	{Name: "yank", Style: Exact, Path: names{"add"}, Options: options139, Shared: [][]Option{options140}, Workdir: true, Named: true},
 }
 
-var options156 = []Option{
+var options157 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-b", "--number-nonblank"}},
@@ -11385,14 +11613,14 @@ var options156 = []Option{
 	{Names: names{"-v", "--show-nonprinting"}},
 }
 
-var options157 = []Option{
+var options158 = []Option{
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
 	{Names: names{"-e"}},
 	{Names: names{"-@"}},
 }
 
-var options158 = []Option{
+var options159 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required, Effect: EffRun},
 	{Names: names{"-c", "--context"}, Value: Required},
 	{Names: names{"-p", "--plugin"}, Value: Required, Effect: EffProgram},
@@ -11436,7 +11664,7 @@ var options158 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 }
 
-var subs159 = []Program{
+var subs160 = []Program{
 	{Name: "docs", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "doctor", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 	{Name: "import", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
@@ -11444,7 +11672,7 @@ var subs159 = []Program{
 	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"init"}, Workdir: true},
 }
 
-var options160 = []Option{
+var options161 = []Option{
 	{Names: names{"-script", "--script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-hook-script", "--hook-script"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-dumpdir", "--dumpdir"}, Value: Required, Effect: EffWrite},
@@ -11463,7 +11691,7 @@ var options160 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 }
 
-var options161 = []Option{
+var options162 = []Option{
 	{Names: names{"-output-format", "--output-format"}, Value: Required},
 	{Names: names{"-human-readable", "--human-readable"}, Value: Optional},
 	{Names: names{"-noborder", "--noborder"}, Value: Optional},
@@ -11475,14 +11703,14 @@ var options161 = []Option{
 	{Names: names{"-help", "--help"}},
 }
 
-var options162 = []Option{
+var options163 = []Option{
 	{Names: names{"-g"}, Value: Required},
 	{Names: names{"--sticky"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h", "--help"}},
 }
 
-var options163 = []Option{
+var options164 = []Option{
 	{Names: names{"--dereference"}},
 	{Names: names{"-h", "--no-dereference"}},
 	{Names: names{"-u", "--user"}, Value: Required, Effect: EffPattern},
@@ -11499,7 +11727,7 @@ var options163 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options164 = []Option{
+var options165 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11514,7 +11742,7 @@ var options164 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options165 = []Option{
+var options166 = []Option{
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-w"}, Effect: EffPattern},
 	{Names: names{"-x"}, Effect: EffPattern},
@@ -11534,7 +11762,7 @@ var options165 = []Option{
 	{Names: names{"-R", "--recursive"}, Effect: EffRecursive},
 }
 
-var options166 = []Option{
+var options167 = []Option{
 	{Names: names{"-c", "--changes"}},
 	{Names: names{"-f", "--silent", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
@@ -11550,7 +11778,7 @@ var options166 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options167 = []Option{
+var options168 = []Option{
 	{Names: names{"-u"}, Value: Required},
 	{Names: names{"-U"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -11574,7 +11802,7 @@ var options167 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options168 = []Option{
+var options169 = []Option{
 	{Names: names{"--groups"}, Value: Required},
 	{Names: names{"--userspec"}, Value: Required},
 	{Names: names{"--skip-chdir"}},
@@ -11582,7 +11810,7 @@ var options168 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options169 = []Option{
+var options170 = []Option{
 	{Names: names{"-o", "--other"}},
 	{Names: names{"-f", "--fifo"}},
 	{Names: names{"-r", "--rr"}},
@@ -11601,7 +11829,7 @@ var options169 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options170 = []Option{
+var options171 = []Option{
 	{Names: names{"-r"}},
 	{Names: names{"-s", "--sysv"}},
 	{Names: names{"-a", "--algorithm"}, Value: Required},
@@ -11618,7 +11846,7 @@ var options170 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options171 = []Option{
+var options172 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--bytes", "--mega", "--batch"}},
 	{Names: names{"-c", "--count"}, Value: Required},
@@ -11689,7 +11917,7 @@ var options171 = []Option{
 	{Names: names{"--committed"}},
 }
 
-var options172 = []Option{
+var options173 = []Option{
 	{Names: names{"-S"}, Value: Required, Effect: EffDir},
 	{Names: names{"-B"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
@@ -11756,7 +11984,7 @@ var options172 = []Option{
 	{Names: names{"--find-package"}},
 }
 
-var options173 = []Option{
+var options174 = []Option{
 	{Names: names{"-b", "--print-bytes"}},
 	{Names: names{"-i", "--ignore-initial"}, Value: Required},
 	{Names: names{"-l", "--verbose"}},
@@ -11765,7 +11993,7 @@ var options173 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options174 = []Option{
+var options175 = []Option{
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-h", "-?", "--help", "--usage"}},
 	{Names: names{"-g", "--global"}},
@@ -11905,23 +12133,23 @@ var options174 = []Option{
 	{Names: names{"--onload-script"}, Value: Required, Effect: EffProgram},
 }
 
-var options175 = []Option{
+var options176 = []Option{
 	{Names: names{"-c", "--call"}, Value: Required, Effect: EffRun},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options176 = []Option{
+var options177 = []Option{
 	{Names: names{"--read-only"}},
 	{Names: names{"--cidr"}, Value: Required},
 	{Names: names{"--auth-type"}, Value: Required},
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var subs177 = []Program{
+var subs178 = []Program{
 	{Name: "access", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "add", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
-	{Name: "add-user", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "adduser", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "add-user", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "adduser", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "audit", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "author", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "bin", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -11944,7 +12172,7 @@ var subs177 = []Program{
 	{Name: "docs", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "doctor", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "edit", Operands: Unread, Path: names{"edit"}, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options175, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options176, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "explain", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "explore", Operands: RunsArgs, Skip: 1, Path: names{"explore"}, Ends: true, Workdir: true, Special: "npm"},
 	{Name: "find", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -11955,7 +12183,7 @@ var subs177 = []Program{
 	{Name: "help-search", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "hlep", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "home", Path: names{"docs"}, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "hook", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "hook", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "i", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "ic", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "in", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
@@ -11981,7 +12209,7 @@ var subs177 = []Program{
 	{Name: "list", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "ll", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "ln", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
-	{Name: "login", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "login", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "logout", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "ls", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "org", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
@@ -11991,7 +12219,7 @@ var subs177 = []Program{
 	{Name: "ping", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "pkg", Path: names{"pkg"}, Workdir: true, Special: "npm"},
 	{Name: "prefix", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "profile", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "profile", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "prune", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "publish", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "query", Path: names{"ls"}, Workdir: true, Special: "npm"},
@@ -12022,8 +12250,8 @@ var subs177 = []Program{
 	{Name: "t", Path: names{"run"}, Workdir: true, Special: "npm"},
 	{Name: "team", Operands: Loads, Path: names{"publish"}, Workdir: true, Special: "npm"},
 	{Name: "test", Path: names{"run"}, Workdir: true, Special: "npm"},
-	{Name: "token", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
-	{Name: "trust", Path: names{"token"}, Options: options176, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "token", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
+	{Name: "trust", Path: names{"token"}, Options: options177, Workdir: true, Apart: true, Special: "npm"},
 	{Name: "tst", Path: names{"run"}, Workdir: true, Special: "npm"},
 	{Name: "udpate", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
 	{Name: "un", Path: names{"install"}, Workdir: true, Named: true, Special: "npm"},
@@ -12042,10 +12270,10 @@ var subs177 = []Program{
 	{Name: "view", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "whoami", Path: names{"ls"}, Workdir: true, Special: "npm"},
 	{Name: "why", Path: names{"ls"}, Workdir: true, Special: "npm"},
-	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options175, Ends: true, Workdir: true, Special: "npm"},
+	{Name: "x", Operands: RunsArgs, Path: names{"exec"}, Options: options176, Ends: true, Workdir: true, Special: "npm"},
 }
 
-var options178 = []Option{
+var options179 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--cmd"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-S"}, Value: Required, Effect: EffProgram},
@@ -12114,7 +12342,7 @@ var options178 = []Option{
 	{Names: names{"--speller"}, Value: Required, Effect: EffRun},
 }
 
-var options179 = []Option{
+var options180 = []Option{
 	{Names: names{"--normal"}},
 	{Names: names{"-q", "--brief"}},
 	{Names: names{"-s", "--report-identical-files"}},
@@ -12176,12 +12404,12 @@ var options179 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options180 = []Option{
+var options181 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options181 = []Option{
+var options182 = []Option{
 	{Names: names{"-J", "--json"}},
 	{Names: names{"-c", "--output-width"}, Value: Required},
 	{Names: names{"-d", "--table-noheadings"}},
@@ -12207,7 +12435,7 @@ var options181 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options182 = []Option{
+var options183 = []Option{
 	{Names: names{"-1"}},
 	{Names: names{"-2"}},
 	{Names: names{"-3"}},
@@ -12218,13 +12446,13 @@ var options182 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options183 = []Option{
+var options184 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-v"}},
 	{Names: names{"-V"}},
 }
 
-var options184 = []Option{
+var options185 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-s"}},
 	{Names: names{"-b"}},
@@ -12248,7 +12476,7 @@ var options184 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options185 = []Option{
+var options186 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -12273,7 +12501,7 @@ var options185 = []Option{
 	{Names: names{"-S"}, Value: Required},
 }
 
-var options186 = []Option{
+var options187 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-r"}},
 	{Names: names{"-D"}},
@@ -12281,7 +12509,7 @@ var options186 = []Option{
 	{Names: names{"-I"}},
 }
 
-var options187 = []Option{
+var options188 = []Option{
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"-D"}},
 	{Names: names{"-E"}},
@@ -12289,7 +12517,7 @@ var options187 = []Option{
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options188 = []Option{
+var options189 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -12306,11 +12534,11 @@ var options188 = []Option{
 	{Names: names{"-vvv", "--verbose"}},
 }
 
-var options189 = []Option{
+var options190 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options190 = []Option{
+var options191 = []Option{
 	{Names: names{"--prefer-source"}},
 	{Names: names{"--prefer-dist"}},
 	{Names: names{"--prefer-install"}, Value: Required},
@@ -12353,60 +12581,60 @@ var options190 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs191 = []Program{
+var subs192 = []Program{
 	{Name: "about", Path: names{"show"}, Workdir: true},
-	{Name: "archive", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "audit", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "archive", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "audit", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "browse", Path: names{"show"}, Workdir: true},
-	{Name: "bump", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "cc", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "bump", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "cc", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "check-platform-reqs", Path: names{"show"}, Workdir: true},
-	{Name: "clear-cache", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "clearcache", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "clear-cache", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "clearcache", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "completion", Path: names{"show"}, Workdir: true},
-	{Name: "config", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "create-project", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "create-project", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "depends", Path: names{"show"}, Workdir: true},
 	{Name: "diagnose", Path: names{"show"}, Workdir: true},
-	{Name: "dump-autoload", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "dumpautoload", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options189, Ends: true, Workdir: true},
+	{Name: "dump-autoload", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "dumpautoload", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options190, Ends: true, Workdir: true},
 	{Name: "fund", Path: names{"show"}, Workdir: true},
-	{Name: "global", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "global", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "help", Path: names{"show"}, Workdir: true},
 	{Name: "home", Path: names{"show"}, Workdir: true},
-	{Name: "i", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "i", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "info", Path: names{"show"}, Workdir: true},
-	{Name: "init", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "licenses", Path: names{"show"}, Workdir: true},
-	{Name: "lint", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "lint", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "list", Path: names{"show"}, Workdir: true},
 	{Name: "outdated", Path: names{"show"}, Workdir: true},
 	{Name: "prohibits", Path: names{"show"}, Workdir: true},
-	{Name: "r", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "require", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "rm", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "run", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "run-script", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "r", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "require", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "rm", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "run", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "run-script", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "search", Path: names{"show"}, Workdir: true},
-	{Name: "self-update", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "self-update", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "show", Path: names{"show"}, Workdir: true},
 	{Name: "status", Path: names{"show"}, Workdir: true},
 	{Name: "suggests", Path: names{"show"}, Workdir: true},
-	{Name: "test", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "u", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options190, Workdir: true, Named: true},
+	{Name: "test", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "u", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options191, Workdir: true, Named: true},
 	{Name: "validate", Path: names{"show"}, Workdir: true},
 	{Name: "why", Path: names{"show"}, Workdir: true},
 	{Name: "why-not", Path: names{"show"}, Workdir: true},
 }
 
-var options192 = []Option{
+var options193 = []Option{
 	{Names: names{"-n", "--names"}, Value: Required},
 	{Names: names{"--name-separator"}, Value: Required},
 	{Names: names{"-s", "--success"}, Value: Required},
@@ -12436,14 +12664,14 @@ var options192 = []Option{
 	{Names: names{"--shell"}, Value: Required, Effect: EffProgram},
 }
 
-var options193 = []Option{
+var options194 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--no-plugins"}},
 }
 
-var options194 = []Option{
+var options195 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c", "--channel"}, Value: Required, Effect: EffUnproven},
@@ -12459,7 +12687,7 @@ var options194 = []Option{
 	{Names: names{"--offline"}},
 }
 
-var options195 = []Option{
+var options196 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--prefix"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
@@ -12471,35 +12699,35 @@ var options195 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs196 = []Program{
-	{Name: "activate", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "build", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "clean", Path: names{"install"}, Options: options194, Named: true},
+var subs197 = []Program{
+	{Name: "activate", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "build", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "clean", Path: names{"install"}, Options: options195, Named: true},
 	{Name: "compare", Path: names{"list"}},
-	{Name: "config", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "create", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "deactivate", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "config", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "create", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "deactivate", Path: names{"install"}, Options: options195, Named: true},
 	{Name: "doctor", Path: names{"list"}},
-	{Name: "env", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "export", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "env", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "export", Path: names{"install"}, Options: options195, Named: true},
 	{Name: "help", Path: names{"list"}},
 	{Name: "info", Path: names{"list"}},
-	{Name: "init", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "init", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options195, Named: true},
 	{Name: "list", Path: names{"list"}},
 	{Name: "notices", Path: names{"list"}},
-	{Name: "package", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "remove", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "package", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "remove", Path: names{"install"}, Options: options195, Named: true},
 	{Name: "repoquery", Path: names{"list"}},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options195, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options196, Ends: true},
 	{Name: "search", Path: names{"list"}},
 	{Name: "shell", Path: names{"list"}},
-	{Name: "uninstall", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "update", Path: names{"install"}, Options: options194, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options194, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "update", Path: names{"install"}, Options: options195, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options195, Named: true},
 }
 
-var options197 = []Option{
+var options198 = []Option{
 	{Names: names{"-http-addr"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-token"}, Value: Required},
 	{Names: names{"-token-file"}, Value: Required, Effect: EffRead},
@@ -12511,7 +12739,7 @@ var options197 = []Option{
 	{Names: names{"-format"}, Value: Required},
 }
 
-var options198 = []Option{
+var options199 = []Option{
 	{Names: names{"-config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-config-dir"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-data-dir"}, Value: Required, Effect: EffWrite},
@@ -12524,7 +12752,7 @@ var options198 = []Option{
 	{Names: names{"-pid-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options199 = []Option{
+var options200 = []Option{
 	{Names: names{"-node"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
 	{Names: names{"-tag"}, Value: Required},
@@ -12535,7 +12763,7 @@ var options199 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options200 = []Option{
+var options201 = []Option{
 	{Names: names{"-recurse"}},
 	{Names: names{"-keys"}},
 	{Names: names{"-base64"}},
@@ -12551,15 +12779,15 @@ var options200 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs201 = []Program{
-	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
-	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
-	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
-	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
-	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options200, Special: "azure"},
+var subs202 = []Program{
+	{Name: "delete", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
+	{Name: "export", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
+	{Name: "get", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
+	{Name: "import", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
+	{Name: "put", Style: Dash, Path: names{"kv", "get"}, Options: options201, Special: "azure"},
 }
 
-var options202 = []Option{
+var options203 = []Option{
 	{Names: names{"-child-exit-code"}},
 	{Names: names{"-monitor-retry"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -12571,7 +12799,7 @@ var options202 = []Option{
 	{Names: names{"-verbose"}},
 }
 
-var options203 = []Option{
+var options204 = []Option{
 	{Names: names{"-type"}, Value: Required},
 	{Names: names{"-key"}, Value: Required},
 	{Names: names{"-service"}, Value: Required},
@@ -12583,23 +12811,23 @@ var options203 = []Option{
 	{Names: names{"-prefix"}, Value: Required},
 }
 
-var subs204 = []Program{
+var subs205 = []Program{
 	{Name: "acl", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options198, Apart: true},
+	{Name: "agent", Style: Dash, Path: names{"agent"}, Options: options199, Apart: true},
 	{Name: "catalog", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "config", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "connect", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "debug", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "event", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options199, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsText, Path: names{"exec"}, Options: options200, Ends: true},
 	{Name: "force-leave", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "info", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "intention", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "join", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "keygen", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs201, Inherit: true, Special: "azure"},
+	{Name: "kv", Style: Dash, Operands: Unread, Path: names{"kv"}, Subs: subs202, Inherit: true, Special: "azure"},
 	{Name: "leave", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options202, Ends: true},
+	{Name: "lock", Style: Dash, Operands: RunsText, Skip: 1, Path: names{"lock"}, Options: options203, Ends: true},
 	{Name: "login", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "logout", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "maint", Style: Dash, Operands: Unread, Path: names{"members"}},
@@ -12616,10 +12844,10 @@ var subs204 = []Program{
 	{Name: "tls", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "validate", Style: Dash, Operands: Unread, Path: names{"members"}},
 	{Name: "version", Style: Dash, Operands: Unread, Path: names{"members"}},
-	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options203, Ends: true},
+	{Name: "watch", Style: Dash, Operands: RunsText, Path: names{"watch"}, Options: options204, Ends: true},
 }
 
-var options205 = []Option{
+var options206 = []Option{
 	{Names: names{"-o", "-output", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-h", "-help", "--help"}},
 	{Names: names{"-version", "--version"}},
@@ -12646,7 +12874,7 @@ var options205 = []Option{
 	{Names: names{"--use-postprocessor"}, Value: Required, Effect: EffUnproven},
 }
 
-var options206 = []Option{
+var options207 = []Option{
 	{Names: names{"--install-directory"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--all"}},
@@ -12655,31 +12883,31 @@ var options206 = []Option{
 	{Names: names{"--json"}},
 }
 
-var options207 = []Option{
+var options208 = []Option{
 	{Names: names{"--activate"}},
 	{Names: names{"-o", "--output"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--json"}},
 	{Names: names{"--all"}},
 }
 
-var subs208 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options206},
-	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options206},
-	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options206},
-	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
-	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options206},
-	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options206},
-	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
-	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options207, Named: true},
+var subs209 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"enable"}, Options: options207},
+	{Name: "disable", Style: Exact, Path: names{"enable"}, Options: options207},
+	{Name: "enable", Style: Exact, Path: names{"enable"}, Options: options207},
+	{Name: "hydrate", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
+	{Name: "install", Style: Exact, Path: names{"enable"}, Options: options207},
+	{Name: "pack", Style: Exact, Path: names{"enable"}, Options: options207},
+	{Name: "prepare", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
+	{Name: "use", Style: Exact, Operands: Loads, Path: names{"prepare"}, Options: options208, Named: true},
 }
 
-var options209 = []Option{
+var options210 = []Option{
 	{Names: names{"--help", "-h"}},
 	{Names: names{"--version"}},
 }
 
-var options210 = []Option{
+var options211 = []Option{
 	{Names: names{"-m", "--show-missing"}},
 	{Names: names{"-i", "--ignore-errors"}},
 	{Names: names{"--include"}, Value: Required},
@@ -12705,7 +12933,7 @@ var options210 = []Option{
 	{Names: names{"--debug"}, Value: Required},
 }
 
-var options211 = []Option{
+var options212 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"--branch"}},
 	{Names: names{"--concurrency"}, Value: Required},
@@ -12724,21 +12952,21 @@ var options211 = []Option{
 	{Names: names{"--save-signal"}, Value: Required},
 }
 
-var subs212 = []Program{
-	{Name: "annotate", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "combine", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "debug", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "erase", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "help", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "html", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "json", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "lcov", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "report", Path: names{"report"}, Options: options210, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options211, Ends: true, Workdir: true},
-	{Name: "xml", Path: names{"report"}, Options: options210, Workdir: true},
+var subs213 = []Program{
+	{Name: "annotate", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "combine", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "debug", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "erase", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "help", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "html", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "json", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "lcov", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "report", Path: names{"report"}, Options: options211, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options212, Ends: true, Workdir: true},
+	{Name: "xml", Path: names{"report"}, Options: options211, Workdir: true},
 }
 
-var options213 = []Option{
+var options214 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -12777,7 +13005,7 @@ var options213 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options214 = []Option{
+var options215 = []Option{
 	{Names: names{"-G"}, Value: Required},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
@@ -12794,7 +13022,7 @@ var options214 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options215 = []Option{
+var options216 = []Option{
 	{Names: names{"-o", "--create"}},
 	{Names: names{"-i", "--extract"}, Effect: EffWriteHere},
 	{Names: names{"-p", "--pass-through"}, Effect: EffWriteHere},
@@ -12845,7 +13073,7 @@ var options215 = []Option{
 	{Names: names{"-u", "--unconditional"}},
 }
 
-var options216 = []Option{
+var options217 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-S"}},
@@ -12968,7 +13196,7 @@ var options216 = []Option{
 	{Names: names{"-no-canonical-prefixes"}},
 }
 
-var options217 = []Option{
+var options218 = []Option{
 	{Names: names{"-l"}, Effect: EffPattern},
 	{Names: names{"-r"}, Effect: EffPattern},
 	{Names: names{"-e"}, Effect: EffUnproven, Pattern: true},
@@ -12981,7 +13209,7 @@ var options217 = []Option{
 	{Names: names{"-V"}, Effect: EffPattern},
 }
 
-var options218 = []Option{
+var options219 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d"}},
@@ -13000,7 +13228,7 @@ var options218 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options219 = []Option{
+var options220 = []Option{
 	{Names: names{"--suppress-matched"}},
 	{Names: names{"-b", "--suffix-format"}, Value: Required},
 	{Names: names{"-f", "--prefix"}, Value: Required, Effect: EffWrite},
@@ -13010,7 +13238,7 @@ var options219 = []Option{
 	{Names: names{"-z", "--elide-empty-files"}},
 }
 
-var options220 = []Option{
+var options221 = []Option{
 	{Names: names{"--preset"}, Value: Required},
 	{Names: names{"--list-presets"}},
 	{Names: names{"-C", "--build-config"}, Value: Required},
@@ -13071,7 +13299,7 @@ var options220 = []Option{
 	{Names: names{"--no-compress-output"}},
 }
 
-var options221 = []Option{
+var options222 = []Option{
 	{Names: names{"-d", "--data", "--data-ascii"}, Value: Required},
 	{Names: names{"--data-binary"}, Value: Required},
 	{Names: names{"--data-urlencode"}, Value: Required},
@@ -13359,7 +13587,7 @@ var options221 = []Option{
 	{Names: names{"--ntlm"}},
 }
 
-var options222 = []Option{
+var options223 = []Option{
 	{Names: names{"-b", "--bytes"}, Value: Required},
 	{Names: names{"-c", "--characters"}, Value: Required},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -13371,7 +13599,7 @@ var options222 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options223 = []Option{
+var options224 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-c", "--config"}, Value: Required},
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
@@ -13397,18 +13625,18 @@ var options223 = []Option{
 	{Names: names{"--no-runner-ui"}},
 }
 
-var subs224 = []Program{
+var subs225 = []Program{
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "help", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "info", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Path: names{"install"}, Workdir: true},
-	{Name: "open", Style: Exact, Path: names{"run"}, Options: options223, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options223, Workdir: true},
+	{Name: "open", Style: Exact, Path: names{"run"}, Options: options224, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options224, Workdir: true},
 	{Name: "verify", Style: Exact, Path: names{"install"}, Workdir: true},
 	{Name: "version", Style: Exact, Path: names{"install"}, Workdir: true},
 }
 
-var options225 = []Option{
+var options226 = []Option{
 	{Names: names{"-j"}},
 	{Names: names{"-v"}, Value: Required},
 	{Names: names{"-n"}},
@@ -13424,7 +13652,7 @@ var options225 = []Option{
 	{Names: names{"-u", "--utc", "--universal"}},
 }
 
-var options226 = []Option{
+var options227 = []Option{
 	{Names: names{"--auto-syntax"}},
 	{Names: names{"--binary-syntax"}},
 	{Names: names{"--close-stderr"}},
@@ -13437,7 +13665,7 @@ var options226 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options227 = []Option{
+var options228 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-f"}},
@@ -13455,7 +13683,7 @@ var options227 = []Option{
 	{Names: names{"+"}},
 }
 
-var options228 = []Option{
+var options229 = []Option{
 	{Names: names{"--output", "--out", "--outfile", "--report-path"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--rcfile", "--options"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -13464,7 +13692,7 @@ var options228 = []Option{
 	{Names: names{"--in-place", "--write"}, Effect: EffInPlace},
 }
 
-var options229 = []Option{
+var options230 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffRead},
@@ -13485,7 +13713,7 @@ var options229 = []Option{
 	{Names: names{"+"}},
 }
 
-var options230 = []Option{
+var options231 = []Option{
 	{Names: names{"-A", "--allow-all"}},
 	{Names: names{"-R", "--allow-read"}, Value: Optional},
 	{Names: names{"-W", "--allow-write"}, Value: Optional},
@@ -13545,13 +13773,13 @@ var options230 = []Option{
 	{Names: names{"--coverage"}, Value: Optional},
 }
 
-var options231 = []Option{
+var options232 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--json"}},
 	{Names: names{"--no-run"}},
 }
 
-var options232 = []Option{
+var options233 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--minify"}},
@@ -13564,7 +13792,7 @@ var options232 = []Option{
 	{Names: names{"--inline-imports"}, Value: Optional},
 }
 
-var options233 = []Option{
+var options234 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--doc"}},
 	{Names: names{"--doc-only"}},
@@ -13577,7 +13805,7 @@ var options233 = []Option{
 	{Names: names{"--private"}},
 }
 
-var options234 = []Option{
+var options235 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--target"}, Value: Required},
 	{Names: names{"--include"}, Value: Required},
@@ -13585,7 +13813,7 @@ var options234 = []Option{
 	{Names: names{"--no-terminal"}},
 }
 
-var options235 = []Option{
+var options236 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--lcov"}},
 	{Names: names{"--html"}},
@@ -13595,12 +13823,12 @@ var options235 = []Option{
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options236 = []Option{
+var options237 = []Option{
 	{Names: names{"-p", "--print"}},
 	{Names: names{"--ext"}, Value: Required},
 }
 
-var options237 = []Option{
+var options238 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -13616,13 +13844,13 @@ var options237 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options238 = []Option{
+var options239 = []Option{
 	{Names: names{"--lib"}},
 	{Names: names{"--serve"}},
 	{Names: names{"--npm"}, Value: Required, Effect: EffUnproven},
 }
 
-var options239 = []Option{
+var options240 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
@@ -13638,19 +13866,19 @@ var options239 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options240 = []Option{
+var options241 = []Option{
 	{Names: names{"--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"--eval-file"}, Value: Required, Effect: EffProgram},
 }
 
-var options241 = []Option{
+var options242 = []Option{
 	{Names: names{"--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-r", "--recursive"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--eval"}, Value: Required, Effect: EffRun},
 }
 
-var options242 = []Option{
+var options243 = []Option{
 	{Names: names{"--coverage"}, Value: Optional, Effect: EffWrite},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--junit-path"}, Value: Required, Effect: EffWrite},
@@ -13665,7 +13893,7 @@ var options242 = []Option{
 	{Names: names{"--permit-no-files"}},
 }
 
-var options243 = []Option{
+var options244 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--install"}},
 	{Names: names{"--version"}, Value: Required},
@@ -13674,49 +13902,49 @@ var options243 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options244 = []Option{
+var options245 = []Option{
 	{Names: names{"--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-f", "--force"}},
 }
 
-var subs245 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options230}, Named: true, Special: "deno"},
-	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options231, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "bundle", Style: Exact, Operands: InOut, Path: names{"bundle"}, Options: options232, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "check", Style: Exact, Path: names{"check"}, Options: options233, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options234, Shared: [][]Option{options230}, Ends: true, Here: true, Special: "deno"},
-	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "coverage", Style: Exact, Operands: Loads, Path: names{"coverage"}, Options: options235, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options230}, Apart: true, Special: "deno"},
-	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options233, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options236, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options237, Here: true, Special: "deno"},
-	{Name: "info", Style: Exact, Path: names{"check"}, Options: options233, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options238, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options243, Shared: [][]Option{options230}, Apart: true, Special: "deno"},
-	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options239, Special: "deno"},
-	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options240, Shared: [][]Option{options230}, Stdin: true, Special: "deno"},
-	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options230}, Ends: true, Special: "deno"},
-	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options230}, Ends: true, Special: "deno"},
-	{Name: "task", Style: Exact, Path: names{"task"}, Options: options241, Shared: [][]Option{options230}, Ends: true, Special: "deno"},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options242, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "types", Style: Exact, Path: names{"check"}, Options: options233, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options230}, Named: true, Special: "deno"},
-	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options243, Shared: [][]Option{options230}, Apart: true, Special: "deno"},
-	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"vendor"}, Options: options244, Shared: [][]Option{options230}, Special: "deno"},
-	{Name: "x", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options230}, Apart: true, Special: "deno"},
+var subs246 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options231}, Named: true, Special: "deno"},
+	{Name: "approve-scripts", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "bench", Style: Exact, Path: names{"bench"}, Options: options232, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "bundle", Style: Exact, Operands: InOut, Path: names{"bundle"}, Options: options233, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "check", Style: Exact, Path: names{"check"}, Options: options234, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "clean", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "compile", Style: Exact, Operands: Script, Path: names{"compile"}, Options: options235, Shared: [][]Option{options231}, Ends: true, Here: true, Special: "deno"},
+	{Name: "completions", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "coverage", Style: Exact, Operands: Loads, Path: names{"coverage"}, Options: options236, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options231}, Apart: true, Special: "deno"},
+	{Name: "doc", Style: Exact, Path: names{"check"}, Options: options234, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "eval", Style: Exact, Operands: Code, Path: names{"eval"}, Options: options237, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "fmt", Style: Exact, Operands: Outputs, Path: names{"fmt"}, Options: options238, Here: true, Special: "deno"},
+	{Name: "info", Style: Exact, Path: names{"check"}, Options: options234, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "init", Style: Exact, Operands: Places, Path: names{"init"}, Options: options239, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "jupyter", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options244, Shared: [][]Option{options231}, Apart: true, Special: "deno"},
+	{Name: "lint", Style: Exact, Operands: Reads, Path: names{"lint"}, Options: options240, Special: "deno"},
+	{Name: "lsp", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "outdated", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "remove", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "repl", Style: Exact, Path: names{"repl"}, Options: options241, Shared: [][]Option{options231}, Stdin: true, Special: "deno"},
+	{Name: "run", Style: Exact, Operands: Script, Path: names{"run"}, Shared: [][]Option{options231}, Ends: true, Special: "deno"},
+	{Name: "serve", Style: Exact, Operands: Script, Path: names{"serve"}, Shared: [][]Option{options231}, Ends: true, Special: "deno"},
+	{Name: "task", Style: Exact, Path: names{"task"}, Options: options242, Shared: [][]Option{options231}, Ends: true, Special: "deno"},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options243, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "types", Style: Exact, Path: names{"check"}, Options: options234, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"cache"}, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"add"}, Shared: [][]Option{options231}, Named: true, Special: "deno"},
+	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"upgrade"}, Options: options244, Shared: [][]Option{options231}, Apart: true, Special: "deno"},
+	{Name: "vendor", Style: Exact, Operands: Unread, Path: names{"vendor"}, Options: options245, Shared: [][]Option{options231}, Special: "deno"},
+	{Name: "x", Style: Exact, Operands: Unread, Path: names{"x"}, Shared: [][]Option{options231}, Apart: true, Special: "deno"},
 }
 
-var options246 = []Option{
+var options247 = []Option{
 	{Names: names{"--sync"}},
 	{Names: names{"-g"}},
 	{Names: names{"-I"}},
@@ -13737,7 +13965,7 @@ var options246 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options247 = []Option{
+var options248 = []Option{
 	{Names: names{"-X"}},
 	{Names: names{"-A", "--show-all"}},
 	{Names: names{"-e", "--ed"}},
@@ -13754,7 +13982,7 @@ var options247 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options248 = []Option{
+var options249 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
@@ -13785,7 +14013,7 @@ var options248 = []Option{
 	{Names: names{"-E"}},
 }
 
-var options249 = []Option{
+var options250 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--almost-all"}},
 	{Names: names{"--author"}},
@@ -13846,18 +14074,18 @@ var options249 = []Option{
 	{Names: names{"--zero"}},
 }
 
-var options250 = []Option{
+var options251 = []Option{
 	{Names: names{"-b", "--sh", "--bourne-shell"}},
 	{Names: names{"-c", "--csh", "--c-shell"}},
 	{Names: names{"-p", "--print-database"}},
 	{Names: names{"--print-ls-colors"}},
 }
 
-var options251 = []Option{
+var options252 = []Option{
 	{Names: names{"--json"}},
 }
 
-var subs252 = []Program{
+var subs253 = []Program{
 	{Name: "allow", Operands: Unread, Path: names{"allow"}},
 	{Name: "block", Operands: Unread, Path: names{"allow"}},
 	{Name: "deny", Operands: Unread, Path: names{"allow"}},
@@ -13872,15 +14100,15 @@ var subs252 = []Program{
 	{Name: "prune", Operands: Unread, Path: names{"allow"}},
 	{Name: "reload", Operands: Unread, Path: names{"allow"}},
 	{Name: "revoke", Operands: Unread, Path: names{"allow"}},
-	{Name: "status", Path: names{"status"}, Options: options251},
+	{Name: "status", Path: names{"status"}, Options: options252},
 	{Name: "version", Path: names{"export"}},
 }
 
-var options253 = []Option{
+var options254 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options254 = []Option{
+var options255 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-p"}},
@@ -13889,13 +14117,13 @@ var options254 = []Option{
 	{Names: names{"+"}},
 }
 
-var options255 = []Option{
+var options256 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-h"}},
 	{Names: names{"-r"}},
 }
 
-var options256 = []Option{
+var options257 = []Option{
 	{Names: names{"--init"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--headless"}},
 	{Names: names{"-l", "--listen"}, Value: Required},
@@ -13912,7 +14140,7 @@ var options256 = []Option{
 	{Names: names{"--only-same-user"}},
 }
 
-var options257 = []Option{
+var options258 = []Option{
 	{Names: names{"-C", "--clear"}, Effect: EffSystem},
 	{Names: names{"-c", "--read-clear"}, Effect: EffSystem},
 	{Names: names{"-D", "--console-off"}, Effect: EffSystem},
@@ -13946,7 +14174,7 @@ var options257 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options258 = []Option{
+var options259 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-L"}},
 	{Names: names{"-n"}},
@@ -13955,7 +14183,7 @@ var options258 = []Option{
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options259 = []Option{
+var options260 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--context"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-D", "--debug"}},
@@ -13970,13 +14198,13 @@ var options259 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options260 = []Option{
+var options261 = []Option{
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"--no-stdin"}},
 	{Names: names{"--sig-proxy"}},
 }
 
-var options261 = []Option{
+var options262 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--cache-from"}, Value: Required, Effect: EffPairs},
@@ -14028,24 +14256,24 @@ var options261 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options262 = []Option{
+var options263 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--keep-storage"}, Value: Required},
 }
 
-var subs263 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options261},
-	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options262},
+var subs264 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"builder", "build"}, Options: options262},
+	{Name: "prune", Style: Exact, Path: names{"builder", "prune"}, Options: options263},
 }
 
-var options264 = []Option{
+var options265 = []Option{
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"-D", "--debug"}},
 }
 
-var options265 = []Option{
+var options266 = []Option{
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--call"}, Value: Required},
@@ -14066,7 +14294,7 @@ var options265 = []Option{
 	{Names: names{"--var"}, Value: Required},
 }
 
-var options266 = []Option{
+var options267 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--allow"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--annotation"}, Value: Required},
@@ -14103,7 +14331,7 @@ var options266 = []Option{
 	{Names: names{"-D", "--debug"}},
 }
 
-var options267 = []Option{
+var options268 = []Option{
 	{Names: names{"--append"}},
 	{Names: names{"--bootstrap"}},
 	{Names: names{"--buildkitd-config", "--config"}, Value: Required, Effect: EffLoad},
@@ -14118,7 +14346,7 @@ var options267 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options268 = []Option{
+var options269 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--append"}},
 	{Names: names{"--dry-run"}},
@@ -14130,7 +14358,7 @@ var options268 = []Option{
 	{Names: names{"--raw"}},
 }
 
-var options269 = []Option{
+var options270 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"--builder"}, Value: Required},
@@ -14141,54 +14369,54 @@ var options269 = []Option{
 	{Names: names{"--bootstrap"}},
 }
 
-var subs270 = []Program{
-	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options266},
-	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options265},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options266},
-	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options267},
+var subs271 = []Program{
+	{Name: "b", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options267},
+	{Name: "bake", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options266},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"buildx", "build"}, Options: options267},
+	{Name: "create", Style: Exact, Path: names{"buildx", "create"}, Options: options268},
 	{Name: "dial-stdio", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options265},
-	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options268},
-	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
+	{Name: "du", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "f", Style: Exact, Operands: Loads, Path: names{"buildx", "bake"}, Options: options266},
+	{Name: "history", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "imagetools", Style: Exact, Path: names{"buildx", "imagetools"}, Options: options269},
+	{Name: "inspect", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
 	{Name: "install", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
+	{Name: "ls", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "prune", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "rm", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "stop", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
 	{Name: "uninstall", Style: Exact, Path: names{"buildx", "install"}, Apart: true},
-	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
-	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options269},
+	{Name: "use", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
+	{Name: "version", Style: Exact, Path: names{"buildx", "ls"}, Options: options270},
 }
 
-var options271 = []Option{
+var options272 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--leave-running"}},
 }
 
-var options272 = []Option{
+var options273 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
 }
 
-var options273 = []Option{
+var options274 = []Option{
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffBelow},
 }
 
-var subs274 = []Program{
-	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options271},
-	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options272},
-	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options273},
+var subs275 = []Program{
+	{Name: "create", Style: Exact, Path: names{"checkpoint", "create"}, Options: options272},
+	{Name: "ls", Style: Exact, Path: names{"checkpoint", "ls"}, Options: options273},
+	{Name: "rm", Style: Exact, Path: names{"checkpoint", "rm"}, Options: options274},
 }
 
-var options275 = []Option{
+var options276 = []Option{
 	{Names: names{"-a", "--author"}, Value: Required},
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"-p", "--pause"}},
 }
 
-var options276 = []Option{
+var options277 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -14205,7 +14433,7 @@ var options276 = []Option{
 	{Names: names{"--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options277 = []Option{
+var options278 = []Option{
 	{Names: names{"--build-arg"}, Value: Required},
 	{Names: names{"--builder"}, Value: Required},
 	{Names: names{"--check"}},
@@ -14221,7 +14449,7 @@ var options277 = []Option{
 	{Names: names{"--with-dependencies"}},
 }
 
-var options278 = []Option{
+var options279 = []Option{
 	{Names: names{"--environment"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--hash"}, Value: Required},
@@ -14243,21 +14471,21 @@ var options278 = []Option{
 	{Names: names{"--volumes"}},
 }
 
-var options279 = []Option{
+var options280 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--all"}},
 }
 
-var options280 = []Option{
+var options281 = []Option{
 	{Names: names{"--remove-orphans"}},
 	{Names: names{"--rmi"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 	{Names: names{"-v", "--volumes"}},
 }
 
-var options281 = []Option{
+var options282 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"--index"}, Value: Required},
@@ -14269,12 +14497,12 @@ var options281 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options282 = []Option{
+var options283 = []Option{
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options283 = []Option{
+var options284 = []Option{
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--index"}, Value: Required},
 	{Names: names{"--no-color"}},
@@ -14285,7 +14513,7 @@ var options283 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options284 = []Option{
+var options285 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -14296,7 +14524,7 @@ var options284 = []Option{
 	{Names: names{"--status"}, Value: Required},
 }
 
-var options285 = []Option{
+var options286 = []Option{
 	{Names: names{"--build"}},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -14323,7 +14551,7 @@ var options285 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options286 = []Option{
+var options287 = []Option{
 	{Names: names{"--abort-on-container-exit"}},
 	{Names: names{"--abort-on-container-failure"}},
 	{Names: names{"--always-recreate-deps"}},
@@ -14355,76 +14583,76 @@ var options286 = []Option{
 	{Names: names{"-y", "--yes"}},
 }
 
-var subs287 = []Program{
+var subs288 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options278, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Options: options278, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options279, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options286, Workdir: true, Special: "compose"},
-	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options280, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options281, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options282, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options283, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"compose", "config"}, Options: options279, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"compose", "config"}, Options: options279, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"compose", "cp"}, Options: options280, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"compose", "up"}, Options: options287, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"compose", "down"}, Options: options281, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "exec"}, Options: options282, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"compose", "export"}, Options: options283, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"compose", "logs"}, Options: options284, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"compose", "publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options285, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options286, Workdir: true, Special: "compose"},
-	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options277, Workdir: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"compose", "run"}, Options: options286, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"compose", "up"}, Options: options287, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"compose", "ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"compose", "build"}, Options: options278, Workdir: true, Special: "compose"},
 }
 
-var options288 = []Option{
+var options289 = []Option{
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var options289 = []Option{
+var options290 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--pretty"}},
 }
 
-var options290 = []Option{
+var options291 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs291 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options288},
-	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options289},
-	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options290},
+var subs292 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"config", "create"}, Options: options289},
+	{Name: "inspect", Style: Exact, Path: names{"config", "inspect"}, Options: options290},
+	{Name: "ls", Style: Exact, Path: names{"config", "ls"}, Options: options291},
 	{Name: "rm", Style: Exact, Path: names{"config", "rm"}},
 }
 
-var options292 = []Option{
+var options293 = []Option{
 	{Names: names{"-a", "--archive"}},
 	{Names: names{"-L", "--follow-link"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options293 = []Option{
+var options294 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -14528,7 +14756,7 @@ var options293 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options294 = []Option{
+var options295 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--detach-keys"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -14540,20 +14768,20 @@ var options294 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options295 = []Option{
+var options296 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var options296 = []Option{
+var options297 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 }
 
-var options297 = []Option{
+var options298 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 }
 
-var options298 = []Option{
+var options299 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--since"}, Value: Required},
@@ -14562,7 +14790,7 @@ var options298 = []Option{
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options299 = []Option{
+var options300 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
@@ -14573,23 +14801,23 @@ var options299 = []Option{
 	{Names: names{"-s", "--size"}},
 }
 
-var options300 = []Option{
+var options301 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options301 = []Option{
+var options302 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-t", "--timeout"}, Value: Required},
 }
 
-var options302 = []Option{
+var options303 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-l", "--link"}},
 	{Names: names{"-v", "--volumes"}, Effect: EffUnproven},
 }
 
-var options303 = []Option{
+var options304 = []Option{
 	{Names: names{"--add-host"}, Value: Required},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"-a", "--attach"}, Value: Required},
@@ -14696,7 +14924,7 @@ var options303 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options304 = []Option{
+var options305 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required, Effect: EffLoad},
@@ -14704,14 +14932,14 @@ var options304 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options305 = []Option{
+var options306 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-stream"}},
 	{Names: names{"--no-trunc"}},
 }
 
-var options306 = []Option{
+var options307 = []Option{
 	{Names: names{"--blkio-weight"}, Value: Required},
 	{Names: names{"--cpu-period"}, Value: Required},
 	{Names: names{"--cpu-quota"}, Value: Required},
@@ -14728,83 +14956,83 @@ var options306 = []Option{
 	{Names: names{"--restart"}, Value: Required},
 }
 
-var subs307 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options260},
-	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options275},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options292},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options293, Ends: true},
+var subs308 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"container", "attach"}, Options: options261},
+	{Name: "commit", Style: Exact, Path: names{"container", "commit"}, Options: options276},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"container", "cp"}, Options: options293},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "create"}, Options: options294, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"container", "diff"}},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options294, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options295},
-	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options296},
-	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options297},
-	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options299},
-	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options298},
-	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options299},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "exec"}, Options: options295, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"container", "export"}, Options: options296},
+	{Name: "inspect", Style: Exact, Path: names{"container", "inspect"}, Options: options297},
+	{Name: "kill", Style: Exact, Path: names{"container", "kill"}, Options: options298},
+	{Name: "list", Style: Exact, Path: names{"container", "ls"}, Options: options300},
+	{Name: "logs", Style: Exact, Path: names{"container", "logs"}, Options: options299},
+	{Name: "ls", Style: Exact, Path: names{"container", "ls"}, Options: options300},
 	{Name: "pause", Style: Exact, Path: names{"container", "pause"}},
 	{Name: "port", Style: Exact, Path: names{"container", "port"}},
-	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options300},
-	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options299},
-	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options302},
+	{Name: "prune", Style: Exact, Path: names{"container", "prune"}, Options: options301},
+	{Name: "ps", Style: Exact, Path: names{"container", "ls"}, Options: options300},
+	{Name: "remove", Style: Exact, Path: names{"container", "rm"}, Options: options303},
 	{Name: "rename", Style: Exact, Path: names{"container", "rename"}},
-	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options301},
-	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options302},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options303, Ends: true},
-	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options304},
-	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options305},
-	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options301},
+	{Name: "restart", Style: Exact, Path: names{"container", "restart"}, Options: options302},
+	{Name: "rm", Style: Exact, Path: names{"container", "rm"}, Options: options303},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"container", "run"}, Options: options304, Ends: true},
+	{Name: "start", Style: Exact, Path: names{"container", "start"}, Options: options305},
+	{Name: "stats", Style: Exact, Path: names{"container", "stats"}, Options: options306},
+	{Name: "stop", Style: Exact, Path: names{"container", "stop"}, Options: options302},
 	{Name: "top", Style: Exact, Path: names{"container", "top"}},
 	{Name: "unpause", Style: Exact, Path: names{"container", "unpause"}},
-	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options306},
+	{Name: "update", Style: Exact, Path: names{"container", "update"}, Options: options307},
 	{Name: "wait", Style: Exact, Path: names{"container", "wait"}},
 }
 
-var options308 = []Option{
+var options309 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 	{Names: names{"--from"}, Value: Required},
 }
 
-var options309 = []Option{
+var options310 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 }
 
-var options310 = []Option{
+var options311 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options311 = []Option{
+var options312 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options312 = []Option{
+var options313 = []Option{
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--docker"}, Value: Required},
 }
 
-var subs313 = []Program{
-	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options308, Apart: true},
+var subs314 = []Program{
+	{Name: "create", Style: Exact, Path: names{"context", "create"}, Options: options309, Apart: true},
 	{Name: "export", Style: Exact, Operands: Outputs, Skip: 1, Path: names{"context", "export"}},
 	{Name: "import", Style: Exact, Operands: Loads, Skip: 1, Path: names{"context", "import"}},
-	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options309},
-	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options310},
-	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options310},
-	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options311},
-	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options311},
+	{Name: "inspect", Style: Exact, Path: names{"context", "inspect"}, Options: options310},
+	{Name: "list", Style: Exact, Path: names{"context", "ls"}, Options: options311},
+	{Name: "ls", Style: Exact, Path: names{"context", "ls"}, Options: options311},
+	{Name: "remove", Style: Exact, Path: names{"context", "rm"}, Options: options312},
+	{Name: "rm", Style: Exact, Path: names{"context", "rm"}, Options: options312},
 	{Name: "show", Style: Exact, Path: names{"context", "show"}},
-	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options312, Apart: true},
+	{Name: "update", Style: Exact, Path: names{"context", "update"}, Options: options313, Apart: true},
 	{Name: "use", Style: Exact, Path: names{"context", "use"}},
 }
 
-var options314 = []Option{
+var options315 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--since"}, Value: Required},
 	{Names: names{"--until"}, Value: Required},
 }
 
-var options315 = []Option{
+var options316 = []Option{
 	{Names: names{"-f", "--files"}, Effect: EffWriteHere},
 	{Names: names{"-n", "--name"}},
 	{Names: names{"--new"}},
@@ -14812,7 +15040,7 @@ var options315 = []Option{
 	{Names: names{"--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options316 = []Option{
+var options317 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-H", "--human"}},
 	{Names: names{"--no-trunc"}},
@@ -14820,24 +15048,24 @@ var options316 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options317 = []Option{
+var options318 = []Option{
 	{Names: names{"-c", "--change"}, Value: Required},
 	{Names: names{"-m", "--message"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options318 = []Option{
+var options319 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options319 = []Option{
+var options320 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options320 = []Option{
+var options321 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--digests"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
@@ -14847,54 +15075,54 @@ var options320 = []Option{
 	{Names: names{"--tree"}},
 }
 
-var options321 = []Option{
+var options322 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 }
 
-var options322 = []Option{
+var options323 = []Option{
 	{Names: names{"-a", "--all-tags"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--platform"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options323 = []Option{
+var options324 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--no-prune"}},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var options324 = []Option{
+var options325 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--platform"}, Value: Required},
 }
 
-var subs325 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options261},
-	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options316},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options317},
-	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options318},
-	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options320},
-	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options319},
-	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options320},
-	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options321},
-	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options322},
-	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options322},
-	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options323},
-	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options323},
-	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options324},
+var subs326 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"image", "build"}, Options: options262},
+	{Name: "history", Style: Exact, Path: names{"image", "history"}, Options: options317},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"image", "import"}, Options: options318},
+	{Name: "inspect", Style: Exact, Path: names{"image", "inspect"}, Options: options319},
+	{Name: "list", Style: Exact, Path: names{"image", "ls"}, Options: options321},
+	{Name: "load", Style: Exact, Path: names{"image", "load"}, Options: options320},
+	{Name: "ls", Style: Exact, Path: names{"image", "ls"}, Options: options321},
+	{Name: "prune", Style: Exact, Path: names{"image", "prune"}, Options: options322},
+	{Name: "pull", Style: Exact, Path: names{"image", "pull"}, Options: options323},
+	{Name: "push", Style: Exact, Path: names{"image", "push"}, Options: options323},
+	{Name: "remove", Style: Exact, Path: names{"image", "rm"}, Options: options324},
+	{Name: "rm", Style: Exact, Path: names{"image", "rm"}, Options: options324},
+	{Name: "save", Style: Exact, Path: names{"image", "save"}, Options: options325},
 	{Name: "tag", Style: Exact, Path: names{"image", "tag"}},
 }
 
-var options326 = []Option{
+var options327 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--size"}},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options327 = []Option{
+var options328 = []Option{
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--authfile"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build"}},
@@ -14919,13 +15147,13 @@ var options327 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffWrite},
 }
 
-var options328 = []Option{
+var options329 = []Option{
 	{Names: names{"-p", "--password"}, Value: Required},
 	{Names: names{"--password-stdin"}},
 	{Names: names{"-u", "--username"}, Value: Required},
 }
 
-var options329 = []Option{
+var options330 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 	{Names: names{"--os"}, Value: Required},
 	{Names: names{"--os-features"}, Value: Required},
@@ -14933,30 +15161,30 @@ var options329 = []Option{
 	{Names: names{"--variant"}, Value: Required},
 }
 
-var options330 = []Option{
+var options331 = []Option{
 	{Names: names{"-a", "--amend"}},
 	{Names: names{"--insecure"}},
 }
 
-var options331 = []Option{
+var options332 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options332 = []Option{
+var options333 = []Option{
 	{Names: names{"--insecure"}},
 	{Names: names{"-p", "--purge"}},
 }
 
-var subs333 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options329},
-	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options330},
-	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options331},
-	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options332},
+var subs334 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"manifest", "annotate"}, Options: options330},
+	{Name: "create", Style: Exact, Path: names{"manifest", "create"}, Options: options331},
+	{Name: "inspect", Style: Exact, Path: names{"manifest", "inspect"}, Options: options332},
+	{Name: "push", Style: Exact, Path: names{"manifest", "push"}, Options: options333},
 	{Name: "rm", Style: Exact, Path: names{"manifest", "rm"}},
 }
 
-var options334 = []Option{
+var options335 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--driver-opt"}, Value: Required},
 	{Names: names{"--gw-priority"}, Value: Required},
@@ -14966,7 +15194,7 @@ var options334 = []Option{
 	{Names: names{"--link-local-ip"}, Value: Required},
 }
 
-var options335 = []Option{
+var options336 = []Option{
 	{Names: names{"--attachable"}},
 	{Names: names{"--aux-address"}, Value: Required},
 	{Names: names{"--config-from"}, Value: Required},
@@ -14986,31 +15214,31 @@ var options335 = []Option{
 	{Names: names{"--subnet"}, Value: Required},
 }
 
-var options336 = []Option{
+var options337 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options337 = []Option{
+var options338 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var subs338 = []Program{
-	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options334},
-	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options335},
-	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options311},
-	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options336},
-	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options337},
-	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options337},
-	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options300},
-	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options311},
-	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options311},
+var subs339 = []Program{
+	{Name: "connect", Style: Exact, Path: names{"network", "connect"}, Options: options335},
+	{Name: "create", Style: Exact, Path: names{"network", "create"}, Options: options336},
+	{Name: "disconnect", Style: Exact, Path: names{"network", "disconnect"}, Options: options312},
+	{Name: "inspect", Style: Exact, Path: names{"network", "inspect"}, Options: options337},
+	{Name: "list", Style: Exact, Path: names{"network", "ls"}, Options: options338},
+	{Name: "ls", Style: Exact, Path: names{"network", "ls"}, Options: options338},
+	{Name: "prune", Style: Exact, Path: names{"network", "prune"}, Options: options301},
+	{Name: "remove", Style: Exact, Path: names{"network", "rm"}, Options: options312},
+	{Name: "rm", Style: Exact, Path: names{"network", "rm"}, Options: options312},
 }
 
-var options339 = []Option{
+var options340 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--no-resolve"}},
@@ -15018,88 +15246,88 @@ var options339 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options340 = []Option{
+var options341 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--label-add"}, Value: Required},
 	{Names: names{"--label-rm"}, Value: Required},
 	{Names: names{"--role"}, Value: Required},
 }
 
-var subs341 = []Program{
+var subs342 = []Program{
 	{Name: "demote", Style: Exact, Path: names{"node", "demote"}},
-	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options289},
-	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options290},
+	{Name: "inspect", Style: Exact, Path: names{"node", "inspect"}, Options: options290},
+	{Name: "ls", Style: Exact, Path: names{"node", "ls"}, Options: options291},
 	{Name: "promote", Style: Exact, Path: names{"node", "promote"}},
-	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options339},
-	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options311},
-	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options340},
-}
-
-var options342 = []Option{
-	{Names: names{"--compress"}},
+	{Name: "ps", Style: Exact, Path: names{"node", "ps"}, Options: options340},
+	{Name: "rm", Style: Exact, Path: names{"node", "rm"}, Options: options312},
+	{Name: "update", Style: Exact, Path: names{"node", "update"}, Options: options341},
 }
 
 var options343 = []Option{
-	{Names: names{"--timeout"}, Value: Required},
+	{Names: names{"--compress"}},
 }
 
 var options344 = []Option{
+	{Names: names{"--timeout"}, Value: Required},
+}
+
+var options345 = []Option{
 	{Names: names{"--alias"}, Value: Required},
 	{Names: names{"--disable"}},
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 }
 
-var options345 = []Option{
+var options346 = []Option{
 	{Names: names{"--disable-content-trust"}},
 }
 
-var options346 = []Option{
+var options347 = []Option{
 	{Names: names{"--disable-content-trust"}},
 	{Names: names{"--grant-all-permissions"}},
 	{Names: names{"--skip-remote-check"}},
 }
 
-var subs347 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options342, Apart: true},
-	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options311},
-	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options343, Apart: true},
-	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options309},
-	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options344, Apart: true},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options337},
-	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options345},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options311},
+var subs348 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"plugin", "create"}, Options: options343, Apart: true},
+	{Name: "disable", Style: Exact, Path: names{"plugin", "disable"}, Options: options312},
+	{Name: "enable", Style: Exact, Path: names{"plugin", "enable"}, Options: options344, Apart: true},
+	{Name: "inspect", Style: Exact, Path: names{"plugin", "inspect"}, Options: options310},
+	{Name: "install", Style: Exact, Path: names{"plugin", "install"}, Options: options345, Apart: true},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "ls"}, Options: options338},
+	{Name: "push", Style: Exact, Path: names{"plugin", "push"}, Options: options346},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "rm"}, Options: options312},
 	{Name: "set", Style: Exact, Path: names{"plugin", "set"}, Apart: true},
-	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options346, Apart: true},
+	{Name: "upgrade", Style: Exact, Path: names{"plugin", "upgrade"}, Options: options347, Apart: true},
 }
 
-var options348 = []Option{
+var options349 = []Option{
 	{Names: names{"--infra-command"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--infra-conmon-pidfile"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--pod-id-file"}, Value: Required, Effect: EffWrite},
 }
 
-var options349 = []Option{
+var options350 = []Option{
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--limit"}, Value: Required},
 	{Names: names{"--no-trunc"}},
 }
 
-var options350 = []Option{
+var options351 = []Option{
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"-l", "--label"}, Value: Required},
 	{Names: names{"--template-driver"}, Value: Required},
 }
 
-var subs351 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options350},
-	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options289},
-	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options290},
+var subs352 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"secret", "create"}, Options: options351},
+	{Name: "inspect", Style: Exact, Path: names{"secret", "inspect"}, Options: options290},
+	{Name: "ls", Style: Exact, Path: names{"secret", "ls"}, Options: options291},
 	{Name: "rm", Style: Exact, Path: names{"secret", "rm"}},
 }
 
-var options352 = []Option{
+var options353 = []Option{
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
 	{Names: names{"--config"}, Value: Required},
@@ -15175,7 +15403,7 @@ var options352 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var options353 = []Option{
+var options354 = []Option{
 	{Names: names{"--details"}},
 	{Names: names{"-f", "--follow"}},
 	{Names: names{"--no-resolve"}},
@@ -15187,16 +15415,16 @@ var options353 = []Option{
 	{Names: names{"-t", "--timestamps"}},
 }
 
-var options354 = []Option{
+var options355 = []Option{
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options355 = []Option{
+var options356 = []Option{
 	{Names: names{"-d", "--detach"}},
 }
 
-var options356 = []Option{
+var options357 = []Option{
 	{Names: names{"--args"}, Value: Required},
 	{Names: names{"--cap-add"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cap-drop"}, Value: Required},
@@ -15291,24 +15519,24 @@ var options356 = []Option{
 	{Names: names{"-w", "--workdir"}, Value: Required},
 }
 
-var subs357 = []Program{
-	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options352},
-	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options289},
-	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options353},
-	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options290},
-	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options339},
+var subs358 = []Program{
+	{Name: "create", Style: Exact, Path: names{"service", "create"}, Options: options353},
+	{Name: "inspect", Style: Exact, Path: names{"service", "inspect"}, Options: options290},
+	{Name: "logs", Style: Exact, Path: names{"service", "logs"}, Options: options354},
+	{Name: "ls", Style: Exact, Path: names{"service", "ls"}, Options: options291},
+	{Name: "ps", Style: Exact, Path: names{"service", "ps"}, Options: options340},
 	{Name: "rm", Style: Exact, Path: names{"service", "rm"}},
-	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options354},
-	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options355},
-	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options356},
+	{Name: "rollback", Style: Exact, Path: names{"service", "rollback"}, Options: options355},
+	{Name: "scale", Style: Exact, Path: names{"service", "scale"}, Options: options356},
+	{Name: "update", Style: Exact, Path: names{"service", "update"}, Options: options357},
 }
 
-var options358 = []Option{
+var options359 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--skip-interpolation"}},
 }
 
-var options359 = []Option{
+var options360 = []Option{
 	{Names: names{"-c", "--compose-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--detach"}},
 	{Names: names{"--prune"}},
@@ -15317,20 +15545,20 @@ var options359 = []Option{
 	{Names: names{"--with-registry-auth"}},
 }
 
-var options360 = []Option{
+var options361 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var subs361 = []Program{
-	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options358},
-	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options359},
-	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options360},
-	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options339},
-	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options355},
-	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options290},
+var subs362 = []Program{
+	{Name: "config", Style: Exact, Path: names{"stack", "config"}, Options: options359},
+	{Name: "deploy", Style: Exact, Path: names{"stack", "deploy"}, Options: options360},
+	{Name: "ls", Style: Exact, Path: names{"stack", "ls"}, Options: options361},
+	{Name: "ps", Style: Exact, Path: names{"stack", "ps"}, Options: options340},
+	{Name: "rm", Style: Exact, Path: names{"stack", "rm"}, Options: options356},
+	{Name: "services", Style: Exact, Path: names{"stack", "services"}, Options: options291},
 }
 
-var options362 = []Option{
+var options363 = []Option{
 	{Names: names{"-a", "--attach"}},
 	{Names: names{"--checkpoint"}, Value: Required},
 	{Names: names{"--checkpoint-dir"}, Value: Required},
@@ -15338,7 +15566,7 @@ var options362 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options363 = []Option{
+var options364 = []Option{
 	{Names: names{"--ca-cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ca-key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--cert-expiry"}, Value: Required},
@@ -15348,7 +15576,7 @@ var options363 = []Option{
 	{Names: names{"--rotate"}},
 }
 
-var options364 = []Option{
+var options365 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--autolock"}},
 	{Names: names{"--availability"}, Value: Required},
@@ -15366,7 +15594,7 @@ var options364 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var options365 = []Option{
+var options366 = []Option{
 	{Names: names{"--advertise-addr"}, Value: Required},
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"--data-path-addr"}, Value: Required},
@@ -15374,12 +15602,12 @@ var options365 = []Option{
 	{Names: names{"--token"}, Value: Required},
 }
 
-var options366 = []Option{
+var options367 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--rotate"}},
 }
 
-var options367 = []Option{
+var options368 = []Option{
 	{Names: names{"--autolock"}},
 	{Names: names{"--cert-expiry"}, Value: Required},
 	{Names: names{"--dispatcher-heartbeat"}, Value: Required},
@@ -15389,79 +15617,79 @@ var options367 = []Option{
 	{Names: names{"--task-history-limit"}, Value: Required},
 }
 
-var subs368 = []Program{
-	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options363},
-	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options364},
-	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options365},
-	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options366},
-	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options311},
+var subs369 = []Program{
+	{Name: "ca", Style: Exact, Path: names{"swarm", "ca"}, Options: options364},
+	{Name: "init", Style: Exact, Path: names{"swarm", "init"}, Options: options365},
+	{Name: "join", Style: Exact, Path: names{"swarm", "join"}, Options: options366},
+	{Name: "join-token", Style: Exact, Path: names{"swarm", "join-token"}, Options: options367},
+	{Name: "leave", Style: Exact, Path: names{"swarm", "leave"}, Options: options312},
 	{Name: "unlock", Style: Exact, Path: names{"swarm", "unlock"}},
-	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options366},
-	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options367},
+	{Name: "unlock-key", Style: Exact, Path: names{"swarm", "unlock-key"}, Options: options367},
+	{Name: "update", Style: Exact, Path: names{"swarm", "update"}, Options: options368},
 }
 
-var options369 = []Option{
+var options370 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-v", "--verbose"}, Effect: EffUnproven},
 }
 
-var options370 = []Option{
+var options371 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--filter"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--volumes"}},
 }
 
-var subs371 = []Program{
-	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options369},
-	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options314},
-	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options309},
-	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options370},
-}
-
-var options372 = []Option{
-	{Names: names{"--pretty"}},
+var subs372 = []Program{
+	{Name: "df", Style: Exact, Path: names{"system", "df"}, Options: options370},
+	{Name: "events", Style: Exact, Path: names{"system", "events"}, Options: options315},
+	{Name: "info", Style: Exact, Path: names{"system", "info"}, Options: options310},
+	{Name: "prune", Style: Exact, Path: names{"system", "prune"}, Options: options371},
 }
 
 var options373 = []Option{
-	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
+	{Names: names{"--pretty"}},
 }
 
 var options374 = []Option{
+	{Names: names{"--dir"}, Value: Required, Effect: EffBelow},
+}
+
+var options375 = []Option{
 	{Names: names{"--name"}, Value: Required},
 }
 
-var subs375 = []Program{
-	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options373, Here: true},
-	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options374},
-}
-
-var options376 = []Option{
-	{Names: names{"-y", "--yes"}},
+var subs376 = []Program{
+	{Name: "generate", Style: Exact, Path: names{"trust", "key", "generate"}, Options: options374, Here: true},
+	{Name: "load", Style: Exact, Operands: Loads, Path: names{"trust", "key", "load"}, Options: options375},
 }
 
 var options377 = []Option{
-	{Names: names{"--local"}},
+	{Names: names{"-y", "--yes"}},
 }
 
 var options378 = []Option{
+	{Names: names{"--local"}},
+}
+
+var options379 = []Option{
 	{Names: names{"--key"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-f", "--force"}},
 }
 
-var subs379 = []Program{
-	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options372},
-	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs375},
-	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options376},
-	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options377},
-	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options378},
-}
-
-var options380 = []Option{
-	{Names: names{"--rootless-netns"}},
+var subs380 = []Program{
+	{Name: "inspect", Style: Exact, Path: names{"trust", "inspect"}, Options: options373},
+	{Name: "key", Style: Exact, Operands: Unread, Path: names{"trust", "key"}, Subs: subs376},
+	{Name: "revoke", Style: Exact, Path: names{"trust", "revoke"}, Options: options377},
+	{Name: "sign", Style: Exact, Path: names{"trust", "sign"}, Options: options378},
+	{Name: "signer", Style: Exact, Path: names{"trust", "signer"}, Options: options379},
 }
 
 var options381 = []Option{
+	{Names: names{"--rootless-netns"}},
+}
+
+var options382 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 	{Names: names{"-d", "--driver"}, Value: Required},
 	{Names: names{"--group"}, Value: Required},
@@ -15477,100 +15705,100 @@ var options381 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options382 = []Option{
+var options383 = []Option{
 	{Names: names{"--cluster"}},
 	{Names: names{"-f", "--filter"}, Value: Required},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options383 = []Option{
+var options384 = []Option{
 	{Names: names{"--availability"}, Value: Required},
 }
 
-var subs384 = []Program{
-	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options381},
-	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options309},
-	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options382},
-	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options382},
-	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options321},
-	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options311},
-	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options311},
-	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options383},
+var subs385 = []Program{
+	{Name: "create", Style: Exact, Path: names{"volume", "create"}, Options: options382},
+	{Name: "inspect", Style: Exact, Path: names{"volume", "inspect"}, Options: options310},
+	{Name: "list", Style: Exact, Path: names{"volume", "ls"}, Options: options383},
+	{Name: "ls", Style: Exact, Path: names{"volume", "ls"}, Options: options383},
+	{Name: "prune", Style: Exact, Path: names{"volume", "prune"}, Options: options322},
+	{Name: "remove", Style: Exact, Path: names{"volume", "rm"}, Options: options312},
+	{Name: "rm", Style: Exact, Path: names{"volume", "rm"}, Options: options312},
+	{Name: "update", Style: Exact, Path: names{"volume", "update"}, Options: options384},
 }
 
-var subs385 = []Program{
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options260},
-	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options348, Inherit: true},
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options261},
-	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs263},
-	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options264, Subs: subs270},
-	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs274},
-	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options275},
-	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options276, Subs: subs287, Inherit: true, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs291},
-	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs307},
-	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs313},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options292},
-	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options293, Ends: true},
+var subs386 = []Program{
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options261},
+	{Name: "auto-update", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options349, Inherit: true},
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"build"}, Options: options262},
+	{Name: "builder", Style: Exact, Operands: Unread, Path: names{"builder"}, Subs: subs264},
+	{Name: "buildx", Style: Exact, Operands: Unread, Path: names{"buildx"}, Options: options265, Subs: subs271},
+	{Name: "checkpoint", Style: Exact, Operands: Unread, Path: names{"checkpoint"}, Subs: subs275},
+	{Name: "commit", Style: Exact, Path: names{"commit"}, Options: options276},
+	{Name: "compose", Style: Exact, Operands: Unread, Path: names{"compose"}, Options: options277, Subs: subs288, Inherit: true, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs292},
+	{Name: "container", Style: Exact, Operands: Unread, Path: names{"container"}, Subs: subs308},
+	{Name: "context", Style: Exact, Operands: Unread, Path: names{"context"}, Subs: subs314},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options293},
+	{Name: "create", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create"}, Options: options294, Ends: true},
 	{Name: "diff", Style: Exact, Path: names{"diff"}},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options314},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options294, Ends: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options295},
-	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options315},
-	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options348, Inherit: true},
-	{Name: "history", Style: Exact, Path: names{"history"}, Options: options316},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs325},
-	{Name: "images", Style: Exact, Path: names{"images"}, Options: options320},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options317},
-	{Name: "info", Style: Exact, Path: names{"info"}, Options: options309},
-	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options326},
-	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options297},
-	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options327, Apart: true},
-	{Name: "load", Style: Exact, Path: names{"load"}, Options: options319},
-	{Name: "login", Style: Exact, Path: names{"login"}, Options: options328, Home: ".docker/config.json"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options315},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options295, Ends: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options296},
+	{Name: "generate", Style: Exact, Path: names{"generate"}, Options: options316},
+	{Name: "healthcheck", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options349, Inherit: true},
+	{Name: "history", Style: Exact, Path: names{"history"}, Options: options317},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"image"}, Subs: subs326},
+	{Name: "images", Style: Exact, Path: names{"images"}, Options: options321},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"import"}, Options: options318},
+	{Name: "info", Style: Exact, Path: names{"info"}, Options: options310},
+	{Name: "inspect", Style: Exact, Path: names{"inspect"}, Options: options327},
+	{Name: "kill", Style: Exact, Path: names{"kill"}, Options: options298},
+	{Name: "kube", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options328, Apart: true},
+	{Name: "load", Style: Exact, Path: names{"load"}, Options: options320},
+	{Name: "login", Style: Exact, Path: names{"login"}, Options: options329, Home: ".docker/config.json"},
 	{Name: "logout", Style: Exact, Path: names{"logout"}},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options298},
-	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs333},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs338},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs341},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options299},
+	{Name: "manifest", Style: Exact, Operands: Unread, Path: names{"manifest"}, Subs: subs334},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"network"}, Subs: subs339},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Subs: subs342},
 	{Name: "pause", Style: Exact, Path: names{"pause"}},
-	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options327, Apart: true},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs347},
-	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options348, Inherit: true},
+	{Name: "play", Style: Exact, Operands: Loads, Path: names{"kube"}, Options: options328, Apart: true},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs348},
+	{Name: "pod", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options349, Inherit: true},
 	{Name: "port", Style: Exact, Path: names{"port"}},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options299},
-	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options322},
-	{Name: "push", Style: Exact, Path: names{"push"}, Options: options322},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options300},
+	{Name: "pull", Style: Exact, Path: names{"pull"}, Options: options323},
+	{Name: "push", Style: Exact, Path: names{"push"}, Options: options323},
 	{Name: "rename", Style: Exact, Path: names{"rename"}},
-	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options301},
-	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options302},
-	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options323},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options303, Ends: true},
-	{Name: "save", Style: Exact, Path: names{"save"}, Options: options324},
-	{Name: "search", Style: Exact, Path: names{"search"}, Options: options349},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs351},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs357},
-	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs361},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options362},
-	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options305},
-	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options301},
-	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs368},
-	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs371},
+	{Name: "restart", Style: Exact, Path: names{"restart"}, Options: options302},
+	{Name: "rm", Style: Exact, Path: names{"rm"}, Options: options303},
+	{Name: "rmi", Style: Exact, Path: names{"rmi"}, Options: options324},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options304, Ends: true},
+	{Name: "save", Style: Exact, Path: names{"save"}, Options: options325},
+	{Name: "search", Style: Exact, Path: names{"search"}, Options: options350},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs352},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"service"}, Subs: subs358},
+	{Name: "stack", Style: Exact, Operands: Unread, Path: names{"stack"}, Subs: subs362},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options363},
+	{Name: "stats", Style: Exact, Path: names{"stats"}, Options: options306},
+	{Name: "stop", Style: Exact, Path: names{"stop"}, Options: options302},
+	{Name: "swarm", Style: Exact, Operands: Unread, Path: names{"swarm"}, Subs: subs369},
+	{Name: "system", Style: Exact, Operands: Unread, Path: names{"system"}, Subs: subs372},
 	{Name: "tag", Style: Exact, Path: names{"tag"}},
 	{Name: "top", Style: Exact, Path: names{"top"}},
-	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs379},
+	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"trust"}, Subs: subs380},
 	{Name: "unpause", Style: Exact, Path: names{"unpause"}},
-	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options348, Inherit: true},
-	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options380, Ends: true},
-	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options348, Inherit: true},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options306},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options309},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs384},
+	{Name: "unpause-all", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options349, Inherit: true},
+	{Name: "unshare", Style: Exact, Operands: RunsArgs, Path: names{"unshare"}, Options: options381, Ends: true},
+	{Name: "untag", Style: Exact, Operands: Unread, Path: names{"pod"}, Options: options349, Inherit: true},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options307},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options310},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"volume"}, Subs: subs385},
 	{Name: "wait", Style: Exact, Path: names{"wait"}},
 }
 
-var options386 = []Option{
+var options387 = []Option{
 	{Names: names{"--ansi"}, Value: Required},
 	{Names: names{"--compatibility"}},
 	{Names: names{"--dry-run"}},
@@ -15592,47 +15820,47 @@ var options386 = []Option{
 	{Names: names{"--tlsverify"}},
 }
 
-var subs387 = []Program{
+var subs388 = []Program{
 	{Name: "alpha", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
+	{Name: "attach", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
 	{Name: "bridge", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options278, Workdir: true, Special: "compose"},
-	{Name: "convert", Style: Exact, Path: names{"config"}, Options: options278, Workdir: true, Special: "compose"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options279, Workdir: true, Special: "compose"},
-	{Name: "create", Style: Exact, Path: names{"up"}, Options: options286, Workdir: true, Special: "compose"},
-	{Name: "down", Style: Exact, Path: names{"down"}, Options: options280, Workdir: true, Special: "compose"},
-	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options281, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options282, Workdir: true, Special: "compose"},
-	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options283, Workdir: true, Special: "compose"},
-	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "commit", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options279, Workdir: true, Special: "compose"},
+	{Name: "convert", Style: Exact, Path: names{"config"}, Options: options279, Workdir: true, Special: "compose"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options280, Workdir: true, Special: "compose"},
+	{Name: "create", Style: Exact, Path: names{"up"}, Options: options287, Workdir: true, Special: "compose"},
+	{Name: "down", Style: Exact, Path: names{"down"}, Options: options281, Workdir: true, Special: "compose"},
+	{Name: "events", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options282, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options283, Workdir: true, Special: "compose"},
+	{Name: "images", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "kill", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options284, Workdir: true, Special: "compose"},
+	{Name: "ls", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "pause", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "port", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "ps", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
 	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"publish"}, Workdir: true, Apart: true, Special: "compose"},
-	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "push", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options285, Ends: true, Workdir: true, Special: "compose"},
-	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "start", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "up", Style: Exact, Path: names{"up"}, Options: options286, Workdir: true, Special: "compose"},
-	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options284, Workdir: true, Special: "compose"},
-	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
-	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options277, Workdir: true, Special: "compose"},
+	{Name: "pull", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "push", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "restart", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "rm", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options286, Ends: true, Workdir: true, Special: "compose"},
+	{Name: "scale", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "start", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "stats", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "stop", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "top", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "unpause", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "up", Style: Exact, Path: names{"up"}, Options: options287, Workdir: true, Special: "compose"},
+	{Name: "version", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "volumes", Style: Exact, Path: names{"ps"}, Options: options285, Workdir: true, Special: "compose"},
+	{Name: "wait", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
+	{Name: "watch", Style: Exact, Path: names{"build"}, Options: options278, Workdir: true, Special: "compose"},
 }
 
-var options388 = []Option{
+var options389 = []Option{
 	{Names: names{"-t", "--access-token"}, Value: Required},
 	{Names: names{"-u", "--api-url"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
@@ -15652,11 +15880,11 @@ var options388 = []Option{
 	{Names: names{"--http-retry-max"}, Value: Required},
 }
 
-var options389 = []Option{
+var options390 = []Option{
 	{Names: names{"--spec"}, Value: Required, Effect: EffLoad},
 }
 
-var options390 = []Option{
+var options391 = []Option{
 	{Names: names{"--user-data"}, Value: Required},
 	{Names: names{"--user-data-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--ssh-keys"}, Value: Required},
@@ -15670,7 +15898,7 @@ var options390 = []Option{
 	{Names: names{"--enable-monitoring"}},
 }
 
-var options391 = []Option{
+var options392 = []Option{
 	{Names: names{"--ssh-command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh-key-path"}, Value: Required, Effect: EffRead},
 	{Names: names{"--ssh-port"}, Value: Required},
@@ -15680,53 +15908,53 @@ var options391 = []Option{
 	{Names: names{"--ssh-retry-max"}, Value: Required},
 }
 
-var subs392 = []Program{
-	{Name: "action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "cdn", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "certificate", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "droplet", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "droplet-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "firewall", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "image-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "load-balancer", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "region", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "reserved-ip", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "size", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "ssh", Style: Exact, Path: names{"compute", "ssh"}, Options: options391, Apart: true},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
-	{Name: "volume-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options390},
+var subs393 = []Program{
+	{Name: "action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "cdn", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "certificate", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "droplet", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "droplet-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "firewall", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "image-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "load-balancer", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "region", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "reserved-ip", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "size", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "ssh", Style: Exact, Path: names{"compute", "ssh"}, Options: options392, Apart: true},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "tag", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "volume", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
+	{Name: "volume-action", Style: Exact, Operands: Unread, Path: names{"compute", "droplet"}, Options: options391},
 }
 
-var subs393 = []Program{
-	{Name: "1-click", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
+var subs394 = []Program{
+	{Name: "1-click", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
 	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "balance", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "billing-history", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "compute", Style: Exact, Operands: Unread, Path: names{"compute"}, Subs: subs392, Inherit: true},
-	{Name: "databases", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "genai", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "invoice", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
+	{Name: "balance", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "billing-history", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "compute", Style: Exact, Operands: Unread, Path: names{"compute"}, Subs: subs393, Inherit: true},
+	{Name: "databases", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "genai", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "invoice", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
 	{Name: "kubernetes", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "monitoring", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
+	{Name: "monitoring", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
 	{Name: "sandbox", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
 	{Name: "serverless", Style: Exact, Operands: Unread, Path: names{"kubernetes"}, Apart: true},
-	{Name: "spaces", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
-	{Name: "vpcs", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options389},
+	{Name: "spaces", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
+	{Name: "vpcs", Style: Exact, Operands: Unread, Path: names{"account"}, Options: options390},
 }
 
-var options394 = []Option{
+var options395 = []Option{
 	{Names: names{"-n", "--newfile"}},
 	{Names: names{"-o", "--oldfile"}},
 	{Names: names{"-k", "--keepdate"}},
@@ -15778,7 +16006,7 @@ var options394 = []Option{
 	{Names: names{"-7"}},
 }
 
-var options395 = []Option{
+var options396 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}},
@@ -15789,7 +16017,7 @@ var options395 = []Option{
 	{Names: names{"-q"}, Value: Required},
 }
 
-var options396 = []Option{
+var options397 = []Option{
 	{Names: names{"--info"}},
 	{Names: names{"--version"}},
 	{Names: names{"--list-sdks"}},
@@ -15803,7 +16031,7 @@ var options396 = []Option{
 	{Names: names{"--roll-forward"}, Value: Required},
 }
 
-var options397 = []Option{
+var options398 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -15825,7 +16053,7 @@ var options397 = []Option{
 	{Names: names{"--version-suffix"}, Value: Required},
 }
 
-var options398 = []Option{
+var options399 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"--project"}, Value: Required},
@@ -15839,7 +16067,7 @@ var options398 = []Option{
 	{Names: names{"-r", "--runtime"}, Value: Required},
 }
 
-var options399 = []Option{
+var options400 = []Option{
 	{Names: names{"-c", "--configuration"}, Value: Required},
 	{Names: names{"-f", "--framework"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
@@ -15860,10 +16088,10 @@ var options399 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var subs400 = []Program{
+var subs401 = []Program{
 	{Name: "add", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "build", Path: names{"build"}, Options: options397, Workdir: true},
-	{Name: "clean", Path: names{"build"}, Options: options397, Workdir: true},
+	{Name: "build", Path: names{"build"}, Options: options398, Workdir: true},
+	{Name: "clean", Path: names{"build"}, Options: options398, Workdir: true},
 	{Name: "dev-certs", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "ef", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "exec", Operands: Script, Path: names{"exec"}, Ends: true, Workdir: true},
@@ -15871,21 +16099,21 @@ var subs400 = []Program{
 	{Name: "fsi", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "help", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "list", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "msbuild", Path: names{"build"}, Options: options397, Workdir: true},
+	{Name: "msbuild", Path: names{"build"}, Options: options398, Workdir: true},
 	{Name: "new", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "nuget", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "pack", Path: names{"build"}, Options: options397, Workdir: true},
+	{Name: "pack", Path: names{"build"}, Options: options398, Workdir: true},
 	{Name: "package", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "publish", Path: names{"build"}, Options: options397, Workdir: true},
+	{Name: "publish", Path: names{"build"}, Options: options398, Workdir: true},
 	{Name: "reference", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "remove", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "restore", Path: names{"build"}, Options: options397, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options398, Ends: true, Workdir: true},
+	{Name: "restore", Path: names{"build"}, Options: options398, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options399, Ends: true, Workdir: true},
 	{Name: "sdk", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "sln", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "solution", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "store", Operands: Unread, Path: names{"tool"}, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options399, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options400, Workdir: true},
 	{Name: "tool", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "user-secrets", Operands: Unread, Path: names{"tool"}, Workdir: true},
 	{Name: "vstest", Operands: Unread, Path: names{"tool"}, Workdir: true},
@@ -15893,7 +16121,7 @@ var subs400 = []Program{
 	{Name: "workload", Operands: Unread, Path: names{"tool"}, Workdir: true},
 }
 
-var options401 = []Option{
+var options402 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -15971,7 +16199,7 @@ var options401 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 }
 
-var options402 = []Option{
+var options403 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-L", "--listfiles"}},
 	{Names: names{"-s", "--status"}},
@@ -15990,7 +16218,7 @@ var options402 = []Option{
 	{Names: names{"--root"}, Value: Required, Effect: EffUnproven},
 }
 
-var options403 = []Option{
+var options404 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A"}},
 	{Names: names{"-c"}, Value: Required},
@@ -16015,7 +16243,7 @@ var options403 = []Option{
 	{Names: names{"-6"}},
 }
 
-var options404 = []Option{
+var options405 = []Option{
 	{Names: names{"-a", "--all", "--data-only"}},
 	{Names: names{"-b", "--blobs", "--large-objects"}},
 	{Names: names{"-B"}},
@@ -16093,7 +16321,7 @@ var options404 = []Option{
 	{Names: names{"--use-set-session-authorization"}},
 }
 
-var options405 = []Option{
+var options406 = []Option{
 	{Names: names{"--time"}, Value: Optional},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--all"}},
@@ -16122,7 +16350,7 @@ var options405 = []Option{
 	{Names: names{"-x", "--one-file-system"}},
 }
 
-var options406 = []Option{
+var options407 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -16136,14 +16364,14 @@ var options406 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options407 = []Option{
+var options408 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options408 = []Option{
+var options409 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -16152,7 +16380,7 @@ var options408 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options409 = []Option{
+var options410 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -16164,7 +16392,7 @@ var options409 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options410 = []Option{
+var options411 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -16182,13 +16410,13 @@ var options410 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options411 = []Option{
+var options412 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options412 = []Option{
+var options413 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -16245,7 +16473,7 @@ var options412 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options413 = []Option{
+var options414 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -16302,7 +16530,7 @@ var options413 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options414 = []Option{
+var options415 = []Option{
 	{Names: names{"--endpoints"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cacert"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cert"}, Value: Required, Effect: EffRead},
@@ -16322,11 +16550,11 @@ var options414 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options415 = []Option{
+var options416 = []Option{
 	{Names: names{"--ttl"}, Value: Required},
 }
 
-var options416 = []Option{
+var options417 = []Option{
 	{Names: names{"--data-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--wal-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--name"}, Value: Required},
@@ -16335,19 +16563,19 @@ var options416 = []Option{
 	{Names: names{"--skip-hash-check"}},
 }
 
-var subs417 = []Program{
-	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options416},
+var subs418 = []Program{
+	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options417},
 	{Name: "save", Style: Exact, Operands: Outputs, Path: names{"snapshot", "save"}},
-	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options416},
+	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options417},
 }
 
-var options418 = []Option{
+var options419 = []Option{
 	{Names: names{"-i", "--interactive"}, Effect: EffUnproven},
 	{Names: names{"--prev-kv"}},
 	{Names: names{"--progress-notify"}},
 }
 
-var subs419 = []Program{
+var subs420 = []Program{
 	{Name: "alarm", Style: Exact, Path: names{"get"}},
 	{Name: "auth", Style: Exact, Path: names{"get"}},
 	{Name: "check", Style: Exact, Path: names{"get"}},
@@ -16360,26 +16588,26 @@ var subs419 = []Program{
 	{Name: "get", Style: Exact, Path: names{"get"}},
 	{Name: "help", Style: Exact, Path: names{"get"}},
 	{Name: "lease", Style: Exact, Path: names{"get"}},
-	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options415, Ends: true},
+	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options416, Ends: true},
 	{Name: "make-mirror", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "member", Style: Exact, Path: names{"get"}},
 	{Name: "move-leader", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "put", Style: Exact, Path: names{"get"}},
 	{Name: "role", Style: Exact, Path: names{"get"}},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs417, Inherit: true},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs418, Inherit: true},
 	{Name: "txn", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "user", Style: Exact, Path: names{"get"}},
 	{Name: "version", Style: Exact, Path: names{"get"}},
-	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options418},
+	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options419},
 }
 
-var options420 = []Option{
+var options421 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options421 = []Option{
+var options422 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -16387,7 +16615,7 @@ var options421 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options422 = []Option{
+var options423 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -16399,13 +16627,13 @@ var options422 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options423 = []Option{
+var options424 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options424 = []Option{
+var options425 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -16461,7 +16689,7 @@ var options424 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options425 = []Option{
+var options426 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -16471,7 +16699,7 @@ var options425 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options426 = []Option{
+var options427 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -16480,7 +16708,7 @@ var options426 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options427 = []Option{
+var options428 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -16541,7 +16769,7 @@ var options427 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options428 = []Option{
+var options429 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -16639,7 +16867,7 @@ var options428 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options429 = []Option{
+var options430 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -16673,7 +16901,7 @@ var options429 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options430 = []Option{
+var options431 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -16784,7 +17012,7 @@ var options430 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options431 = []Option{
+var options432 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -16796,7 +17024,7 @@ var options431 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options432 = []Option{
+var options433 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -16815,7 +17043,7 @@ var options432 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options433 = []Option{
+var options434 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--ostree-verbose"}},
 	{Names: names{"--user"}},
@@ -16827,7 +17055,7 @@ var options433 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options434 = []Option{
+var options435 = []Option{
 	{Names: names{"--app"}},
 	{Names: names{"--runtime"}},
 	{Names: names{"-d", "--show-details"}},
@@ -16836,7 +17064,7 @@ var options434 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 }
 
-var options435 = []Option{
+var options436 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--branch"}, Value: Required},
 	{Names: names{"-d", "--devel"}},
@@ -16858,37 +17086,37 @@ var options435 = []Option{
 	{Names: names{"-p", "--die-with-parent"}},
 }
 
-var subs436 = []Program{
+var subs437 = []Program{
 	{Name: "build", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-export", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-finish", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-init", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "config", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "config", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "enter", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "info", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "info", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "override", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "permission-set", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "remote-add", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "remote-modify", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options434},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options435, Ends: true, Apart: true},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options434},
+	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options436, Ends: true, Apart: true},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options435},
 	{Name: "spawn", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 }
 
-var options437 = []Option{
+var options438 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -16903,7 +17131,7 @@ var options437 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options438 = []Option{
+var options439 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-r", "--remote"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -16918,7 +17146,7 @@ var options438 = []Option{
 	{Names: names{"-j"}},
 }
 
-var options439 = []Option{
+var options440 = []Option{
 	{Names: names{"-n", "--num"}, Value: Required},
 	{Names: names{"-t", "--tail"}},
 	{Names: names{"--remote-only"}},
@@ -16936,12 +17164,12 @@ var options439 = []Option{
 	{Names: names{"--region"}, Value: Required},
 }
 
-var options440 = []Option{
+var options441 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-d", "--dyno"}, Value: Required},
 }
 
-var options441 = []Option{
+var options442 = []Option{
 	{Names: names{"-x", "--exit-code"}},
 	{Names: names{"--no-tty"}},
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
@@ -16952,7 +17180,7 @@ var options441 = []Option{
 	{Names: names{"--no-local"}},
 }
 
-var options442 = []Option{
+var options443 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -16964,7 +17192,7 @@ var options442 = []Option{
 	{Names: names{"--session"}, Value: Optional},
 }
 
-var options443 = []Option{
+var options444 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -16977,80 +17205,80 @@ var options443 = []Option{
 	{Names: names{"-s", "--select"}},
 }
 
-var subs444 = []Program{
-	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options443},
+var subs445 = []Program{
+	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options444},
 	{Name: "sftp", Style: Exact, Operands: Unread, Path: names{"ssh", "sftp"}, Apart: true},
 }
 
-var subs445 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
+var subs446 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
 	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
 	{Name: "auth:token", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
-	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options440, Apart: true},
-	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
+	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options441, Apart: true},
+	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
 	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:install", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:link", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:update", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
-	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options440, Apart: true},
-	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options441},
-	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options441},
-	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options441},
-	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options441},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options442, Subs: subs444},
-	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
-	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options439},
+	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options441, Apart: true},
+	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
+	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
+	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
+	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options443, Subs: subs445},
+	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
 }
 
-var options446 = []Option{
+var options447 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -17061,7 +17289,7 @@ var options446 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options447 = []Option{
+var options448 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -17071,12 +17299,12 @@ var options447 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs448 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options447, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options447, Ends: true},
+var subs449 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options448, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options448, Ends: true},
 }
 
-var options449 = []Option{
+var options450 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -17084,7 +17312,7 @@ var options449 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options450 = []Option{
+var options451 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -17100,7 +17328,7 @@ var options450 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options451 = []Option{
+var options452 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -17120,7 +17348,7 @@ var options451 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options452 = []Option{
+var options453 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -17154,7 +17382,7 @@ var options452 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options453 = []Option{
+var options454 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -17230,7 +17458,7 @@ var options453 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options454 = []Option{
+var options455 = []Option{
 	{Names: names{"--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plaintext-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--project"}, Value: Required},
@@ -17276,7 +17504,7 @@ var options454 = []Option{
 	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options455 = []Option{
+var options456 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--no-promote"}},
 	{Names: names{"--promote"}},
@@ -17288,11 +17516,11 @@ var options455 = []Option{
 	{Names: names{"--ignore-file"}, Value: Required},
 }
 
-var subs456 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options455},
+var subs457 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options456},
 }
 
-var options457 = []Option{
+var options458 = []Option{
 	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--include-license"}},
@@ -17301,27 +17529,27 @@ var options457 = []Option{
 	{Names: names{"--lifetime"}, Value: Required},
 }
 
-var subs458 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options457, Apart: true},
-}
-
 var subs459 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options455},
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
 }
 
 var subs460 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options457, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options457, Apart: true},
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options456},
 }
 
-var options461 = []Option{
+var subs461 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+}
+
+var options462 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--tag"}, Value: Required},
 	{Names: names{"--no-source"}},
@@ -17338,11 +17566,11 @@ var options461 = []Option{
 	{Names: names{"--dir"}, Value: Required},
 }
 
-var subs462 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options461},
+var subs463 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options462},
 }
 
-var subs463 = []Program{
+var subs464 = []Program{
 	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
@@ -17350,7 +17578,7 @@ var subs463 = []Program{
 	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 }
 
-var options464 = []Option{
+var options465 = []Option{
 	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--compress"}},
 	{Names: names{"--port"}, Value: Required},
@@ -17379,7 +17607,7 @@ var options464 = []Option{
 	{Names: names{"--checksums-only"}},
 }
 
-var options465 = []Option{
+var options466 = []Option{
 	{Names: names{"--internal-ip"}},
 	{Names: names{"--tunnel-through-iap"}},
 	{Names: names{"--plain"}},
@@ -17389,49 +17617,49 @@ var options465 = []Option{
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
 }
 
-var subs466 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options465, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options464},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options465, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options465, Apart: true},
+var subs467 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options465},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
 }
 
-var subs467 = []Program{
+var subs468 = []Program{
 	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs468 = []Program{
+var subs469 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs469 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs468, Inherit: true},
-}
-
 var subs470 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options464},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options464},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options464},
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs469, Inherit: true},
 }
 
 var subs471 = []Program{
-	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs459, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs460, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs462, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs463, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs466, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs467, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs469, Inherit: true},
-	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
-	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs470, Inherit: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
 }
 
 var subs472 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options461},
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs460, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs461, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs463, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs464, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs467, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs468, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs470, Inherit: true},
+	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs471, Inherit: true},
 }
 
 var subs473 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options462},
+}
+
+var subs474 = []Program{
 	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
@@ -17439,47 +17667,47 @@ var subs473 = []Program{
 	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
 }
 
-var subs474 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options465, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options464},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options465, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options465, Apart: true},
+var subs475 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options465},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
 }
 
-var subs475 = []Program{
+var subs476 = []Program{
 	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs476 = []Program{
+var subs477 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs477 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs476, Inherit: true},
-}
-
 var subs478 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options464},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options464},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options464},
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs477, Inherit: true},
 }
 
 var subs479 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs471, Inherit: true},
-	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs456, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs458, Inherit: true},
-	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs471, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs472, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs473, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs474, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs475, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs477, Inherit: true},
-	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs471, Inherit: true},
-	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs478, Inherit: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
 }
 
-var options480 = []Option{
+var subs480 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs457, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs459, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs473, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs474, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs475, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs476, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs478, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs479, Inherit: true},
+}
+
+var options481 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -17511,13 +17739,13 @@ var options480 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options481 = []Option{
+var options482 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options482 = []Option{
+var options483 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -17542,68 +17770,68 @@ var options482 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs483 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+var subs484 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options482, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
 }
 
-var options484 = []Option{
+var options485 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options485 = []Option{
+var options486 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options486 = []Option{
+var options487 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-F", "--from-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--follow"}},
 	{Names: names{"-a", "--custom-agent"}, Value: Required},
 }
 
-var options487 = []Option{
+var options488 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"--log"}},
@@ -17613,30 +17841,30 @@ var options487 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs488 = []Program{
-	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options486, Apart: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options487, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options487, Special: "gh"},
-}
-
-var options489 = []Option{
-	{Names: names{"--clobber"}},
+var subs489 = []Program{
+	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options487, Apart: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options488, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options488, Special: "gh"},
 }
 
 var options490 = []Option{
+	{Names: names{"--clobber"}},
+}
+
+var options491 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs491 = []Program{
+var subs492 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options489, Apart: true, Special: "gh"},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options490, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options490, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options491, Special: "gh"},
 }
 
-var options492 = []Option{
+var options493 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -17654,7 +17882,7 @@ var options492 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options493 = []Option{
+var options494 = []Option{
 	{Names: names{"-d", "--digest-alg"}, Value: Required},
 	{Names: names{"--hostname"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -17663,7 +17891,7 @@ var options493 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options494 = []Option{
+var options495 = []Option{
 	{Names: names{"-b", "--bundle"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--bundle-from-oci"}},
 	{Names: names{"--cert-identity"}, Value: Required},
@@ -17688,12 +17916,12 @@ var options494 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs495 = []Program{
-	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options493, Here: true, Special: "gh"},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options494, Special: "gh"},
+var subs496 = []Program{
+	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options494, Here: true, Special: "gh"},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options495, Special: "gh"},
 }
 
-var options496 = []Option{
+var options497 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -17704,37 +17932,37 @@ var options496 = []Option{
 	{Names: names{"--skip-ssh-key"}},
 }
 
-var options497 = []Option{
-	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-}
-
 var options498 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options499 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options500 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
+}
+
+var options501 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs501 = []Program{
+var subs502 = []Program{
 	{Name: "git-credential", Style: Exact, Path: names{"auth", "git-credential"}, Apart: true, Special: "gh"},
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options496, Apart: true, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options497, Apart: true, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options498, Apart: true, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options497, Apart: true, Special: "gh", Home: ".gitconfig"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options499, Special: "gh"},
-	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options500, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options500, Apart: true, Special: "gh"},
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options497, Apart: true, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options498, Apart: true, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options499, Apart: true, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options498, Apart: true, Special: "gh", Home: ".gitconfig"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options500, Special: "gh"},
+	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options501, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options501, Apart: true, Special: "gh"},
 }
 
-var options502 = []Option{
+var options503 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -17743,12 +17971,12 @@ var options502 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options503 = []Option{
+var options504 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options504 = []Option{
+var options505 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -17759,26 +17987,26 @@ var options504 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs505 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options503, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options504, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options504, Special: "gh"},
+var subs506 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options504, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options505, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options505, Special: "gh"},
 }
 
-var options506 = []Option{
+var options507 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options507 = []Option{
+var options508 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 }
 
-var options508 = []Option{
+var options509 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -17790,7 +18018,7 @@ var options508 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options509 = []Option{
+var options510 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -17799,17 +18027,17 @@ var options509 = []Option{
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options510 = []Option{
+var options511 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options511 = []Option{
+var options512 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options512 = []Option{
+var options513 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -17818,29 +18046,29 @@ var options512 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options513 = []Option{
+var options514 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options514 = []Option{
+var options515 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs515 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options511, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options511, Special: "gh"},
+var subs516 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options512, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options512, Special: "gh"},
 }
 
-var options516 = []Option{
+var options517 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--full"}, Effect: EffUnproven},
 }
 
-var options517 = []Option{
+var options518 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -17849,57 +18077,57 @@ var options517 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options518 = []Option{
+var options519 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs519 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options506, Special: "gh"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options507, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options508, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options509, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options510, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options511, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options512, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options513, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options514, Subs: subs515, Inherit: true, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options516, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options517, Ends: true, Apart: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options518, Special: "gh"},
-}
-
-var options520 = []Option{
-	{Names: names{"-s", "--shell"}, Value: Required},
+var subs520 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options507, Special: "gh"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options508, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options509, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options510, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options511, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options512, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options513, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options514, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options515, Subs: subs516, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options517, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options518, Ends: true, Apart: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options519, Special: "gh"},
 }
 
 var options521 = []Option{
+	{Names: names{"-s", "--shell"}, Value: Required},
+}
+
+var options522 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs522 = []Program{
+var subs523 = []Program{
 	{Name: "clear-cache", Style: Exact, Path: names{"config", "clear-cache"}, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options521, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options521, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options521, Special: "gh", Home: ".config/gh/config.yml"},
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options522, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options522, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options522, Special: "gh", Home: ".config/gh/config.yml"},
 }
 
-var options523 = []Option{
+var options524 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options524 = []Option{
+var options525 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options525 = []Option{
+var options526 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 	{Names: names{"--force"}},
 }
 
-var options526 = []Option{
+var options527 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -17911,78 +18139,78 @@ var options526 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options527 = []Option{
+var options528 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs528 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options523, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options524, Special: "gh"},
+var subs529 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options524, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options525, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Apart: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options525, Apart: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options526, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options526, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options527, Apart: true, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options527, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options528, Apart: true, Special: "gh"},
 }
 
-var options529 = []Option{
+var options530 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options530 = []Option{
+var options531 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-r", "--remove"}, Value: Required},
 }
 
-var options531 = []Option{
+var options532 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options532 = []Option{
+var options533 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs533 = []Program{
+var subs534 = []Program{
 	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options529, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options530, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options530, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options531, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options531, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options529, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options532, Special: "gh"},
+	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options531, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options532, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options532, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options530, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options533, Special: "gh"},
 }
 
-var options534 = []Option{
+var options535 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs535 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options534, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options376, Special: "gh"},
+var subs536 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options535, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options377, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options536 = []Option{
+var options537 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options537 = []Option{
+var options538 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -17990,7 +18218,7 @@ var options537 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options538 = []Option{
+var options539 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -18002,7 +18230,7 @@ var options538 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options539 = []Option{
+var options540 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -18010,7 +18238,7 @@ var options539 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options540 = []Option{
+var options541 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -18023,7 +18251,7 @@ var options540 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options541 = []Option{
+var options542 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -18039,21 +18267,21 @@ var options541 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options542 = []Option{
+var options543 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options543 = []Option{
+var options544 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options544 = []Option{
+var options545 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options545 = []Option{
+var options546 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18061,39 +18289,39 @@ var options545 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs546 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options536, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options537, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options538, Special: "gh"},
+var subs547 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options537, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options538, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options539, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options539, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options540, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options541, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options542, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options541, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options538, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options540, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options541, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options542, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options543, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options542, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options539, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options543, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options544, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options544, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options545, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options545, Special: "gh"},
-}
-
-var options547 = []Option{
-	{Names: names{"-c", "--color"}, Value: Required},
-	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-f", "--force"}},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options546, Special: "gh"},
 }
 
 var options548 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-f", "--force"}},
 }
 
 var options549 = []Option{
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+}
+
+var options550 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -18104,35 +18332,35 @@ var options549 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs550 = []Program{
-	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options311, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options547, Special: "gh"},
+var subs551 = []Program{
+	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options312, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options548, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options548, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options549, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options549, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options549, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options550, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options550, Special: "gh"},
 }
 
-var options551 = []Option{
+var options552 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options552 = []Option{
+var options553 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options553 = []Option{
+var options554 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options554 = []Option{
+var options555 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -18150,14 +18378,14 @@ var options554 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options555 = []Option{
+var options556 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options556 = []Option{
+var options557 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -18173,7 +18401,7 @@ var options556 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options557 = []Option{
+var options558 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -18190,7 +18418,7 @@ var options557 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options558 = []Option{
+var options559 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -18205,7 +18433,7 @@ var options558 = []Option{
 	{Names: names{"--auto"}},
 }
 
-var options559 = []Option{
+var options560 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -18213,36 +18441,36 @@ var options559 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options560 = []Option{
+var options561 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs561 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options551, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options552, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options553, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options551, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options537, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options554, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options555, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options556, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options557, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options542, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options557, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options558, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options554, Special: "gh"},
+var subs562 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options552, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options553, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options554, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options552, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options538, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options555, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options556, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options557, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options558, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options543, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options558, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options559, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options555, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options543, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options559, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options560, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options544, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options560, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options561, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options545, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options546, Special: "gh"},
 }
 
-var options562 = []Option{
+var options563 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -18274,29 +18502,29 @@ var options562 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs563 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options562, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options562, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options562, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options562, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options562, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options562, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options562, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options562, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options562, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options562, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options562, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options562, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options562, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options562, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options562, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options562, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options562, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options562, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options562, Special: "gh"},
+var subs564 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options563, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options563, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options563, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options563, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options563, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options563, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options563, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options563, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options563, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options563, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options563, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options563, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options563, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options563, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options563, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options563, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options563, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options563, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options563, Special: "gh"},
 }
 
-var options564 = []Option{
+var options565 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -18312,12 +18540,12 @@ var options564 = []Option{
 	{Names: names{"--notes-from-tag"}},
 }
 
-var options565 = []Option{
+var options566 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options566 = []Option{
+var options567 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -18326,7 +18554,7 @@ var options566 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options567 = []Option{
+var options568 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -18338,38 +18566,38 @@ var options567 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options568 = []Option{
+var options569 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options569 = []Option{
+var options570 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs570 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options564, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options565, Special: "gh"},
-	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options376, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options566, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options567, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options568, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options568, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options564, Special: "gh"},
-	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options489, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options569, Special: "gh"},
+var subs571 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options565, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options566, Special: "gh"},
+	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options377, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options567, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options568, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options569, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options569, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options565, Special: "gh"},
+	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options490, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options570, Special: "gh"},
 }
 
-var options571 = []Option{
+var options572 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 	{Names: names{"--no-upstream"}},
 }
 
-var options572 = []Option{
+var options573 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -18389,22 +18617,22 @@ var options572 = []Option{
 	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options573 = []Option{
+var options574 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options574 = []Option{
+var options575 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs575 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options574, Special: "gh"},
+var subs576 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options575, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
 }
 
-var options576 = []Option{
+var options577 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -18425,7 +18653,7 @@ var options576 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options577 = []Option{
+var options578 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -18434,7 +18662,7 @@ var options577 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options578 = []Option{
+var options579 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18448,23 +18676,23 @@ var options578 = []Option{
 	{Names: names{"--fork"}},
 }
 
-var options579 = []Option{
+var options580 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options580 = []Option{
+var options581 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options581 = []Option{
+var options582 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options582 = []Option{
+var options583 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18472,24 +18700,24 @@ var options582 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs583 = []Program{
-	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options376, Special: "gh"},
-	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options571, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options572, Special: "gh"},
+var subs584 = []Program{
+	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options377, Special: "gh"},
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options572, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options573, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options573, Subs: subs575, Inherit: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options576, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options577, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options578, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options578, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options572, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options579, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options580, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options581, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options582, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options574, Subs: subs576, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options577, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options578, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options579, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options579, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options573, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options580, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options581, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options582, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options583, Special: "gh"},
 }
 
-var options584 = []Option{
+var options585 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -18497,13 +18725,13 @@ var options584 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options585 = []Option{
+var options586 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options586 = []Option{
+var options587 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18513,13 +18741,13 @@ var options586 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options587 = []Option{
+var options588 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options588 = []Option{
+var options589 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -18531,22 +18759,22 @@ var options588 = []Option{
 	{Names: names{"--log"}},
 }
 
-var options589 = []Option{
+var options590 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs590 = []Program{
+var subs591 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options585, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options586, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options586, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options587, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options588, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options589, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options586, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options587, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options587, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options588, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options589, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options590, Special: "gh"},
 }
 
-var options591 = []Option{
+var options592 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -18571,7 +18799,7 @@ var options591 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options592 = []Option{
+var options593 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -18610,7 +18838,7 @@ var options592 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options593 = []Option{
+var options594 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -18657,7 +18885,7 @@ var options593 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options594 = []Option{
+var options595 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -18684,21 +18912,21 @@ var options594 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs595 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options591, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options592, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options593, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options594, Special: "gh"},
+var subs596 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options592, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options593, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options594, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options595, Special: "gh"},
 }
 
-var options596 = []Option{
+var options597 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options597 = []Option{
+var options598 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -18710,36 +18938,36 @@ var options597 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs598 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options596, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options596, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options596, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options596, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options597, Special: "gh"},
+var subs599 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options597, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options597, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options597, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options597, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options598, Special: "gh"},
 }
 
-var options599 = []Option{
+var options600 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs600 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options599, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options376, Special: "gh"},
+var subs601 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options600, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options377, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options601 = []Option{
+var options602 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options602 = []Option{
+var options603 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options603 = []Option{
+var options604 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -18747,7 +18975,7 @@ var options603 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options604 = []Option{
+var options605 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
@@ -18756,84 +18984,84 @@ var options604 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs605 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options602, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options603, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options603, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options603, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options602, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options604, Special: "gh"},
+var subs606 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options603, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options603, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options605, Special: "gh"},
 }
 
-var options606 = []Option{
+var options607 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options607 = []Option{
+var options608 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options608 = []Option{
+var options609 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs609 = []Program{
+var subs610 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options606, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options606, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options607, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options608, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options607, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options607, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options608, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options609, Special: "gh"},
 }
 
-var subs610 = []Program{
-	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs488, Inherit: true, Special: "gh"},
-	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs488, Inherit: true, Special: "gh"},
-	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs488, Inherit: true, Special: "gh"},
-	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs488, Inherit: true, Special: "gh"},
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs491, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options492, Special: "gh"},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs495, Special: "gh"},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs495, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs501, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options502, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs505, Inherit: true, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs519, Inherit: true, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options520, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs522, Special: "gh"},
+var subs611 = []Program{
+	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
+	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
+	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
+	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs492, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options493, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs496, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs496, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs502, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options503, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs506, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs520, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options521, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs523, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Apart: true, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs519, Inherit: true, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs528, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs528, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs528, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs533, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs535, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs546, Inherit: true, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs550, Inherit: true, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs520, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs534, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs536, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs547, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs551, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs561, Inherit: true, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs562, Inherit: true, Special: "gh"},
 	{Name: "preview", Style: Exact, Path: names{"preview"}, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs563, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs570, Inherit: true, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs583, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options584, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options584, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs590, Inherit: true, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs595, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs598, Inherit: true, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs600, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options601, Special: "gh"},
-	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs605, Inherit: true, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs609, Inherit: true, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs564, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs571, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs584, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options585, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options585, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs591, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs596, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs599, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs601, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options602, Special: "gh"},
+	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs606, Inherit: true, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs610, Inherit: true, Special: "gh"},
 }
 
-var options611 = []Option{
+var options612 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-F"}},
 	{Names: names{"-pgm"}, Value: Required, Effect: EffOpaque},
@@ -18867,7 +19095,7 @@ var options611 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options612 = []Option{
+var options613 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -18889,7 +19117,7 @@ var options612 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options613 = []Option{
+var options614 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -18918,7 +19146,7 @@ var options613 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options614 = []Option{
+var options615 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -18940,7 +19168,7 @@ var options614 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options615 = []Option{
+var options616 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -18981,7 +19209,7 @@ var options615 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options616 = []Option{
+var options617 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -19008,7 +19236,7 @@ var options616 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options617 = []Option{
+var options618 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -19040,7 +19268,7 @@ var options617 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options618 = []Option{
+var options619 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19053,14 +19281,14 @@ var options618 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options619 = []Option{
+var options620 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs620 = []Program{
+var subs621 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -19072,13 +19300,13 @@ var subs620 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options619, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options620, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options621 = []Option{
+var options622 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -19113,7 +19341,7 @@ var options621 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options622 = []Option{
+var options623 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -19151,13 +19379,13 @@ var options622 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options623 = []Option{
+var options624 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options624 = []Option{
+var options625 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -19165,19 +19393,19 @@ var options624 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options625 = []Option{
+var options626 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs626 = []Program{
-	{Name: "create", Path: names{"bundle", "create"}, Options: options624, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options625, Workdir: true, Special: "git"},
+var subs627 = []Program{
+	{Name: "create", Path: names{"bundle", "create"}, Options: options625, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
 }
 
-var options627 = []Option{
+var options628 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -19198,7 +19426,7 @@ var options627 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options628 = []Option{
+var options629 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
@@ -19218,7 +19446,7 @@ var options628 = []Option{
 	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options629 = []Option{
+var options630 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -19227,7 +19455,7 @@ var options629 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options630 = []Option{
+var options631 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -19252,7 +19480,7 @@ var options630 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options631 = []Option{
+var options632 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -19266,11 +19494,11 @@ var options631 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options632 = []Option{
+var options633 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options633 = []Option{
+var options634 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -19294,7 +19522,7 @@ var options633 = []Option{
 	{Names: names{"--reference"}},
 }
 
-var options634 = []Option{
+var options635 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -19305,7 +19533,7 @@ var options634 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options635 = []Option{
+var options636 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -19350,7 +19578,7 @@ var options635 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options636 = []Option{
+var options637 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -19393,7 +19621,7 @@ var options636 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options637 = []Option{
+var options638 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -19410,7 +19638,7 @@ var options637 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options638 = []Option{
+var options639 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -19418,7 +19646,7 @@ var options638 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options639 = []Option{
+var options640 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -19457,7 +19685,7 @@ var options639 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options640 = []Option{
+var options641 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19465,7 +19693,7 @@ var options640 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options641 = []Option{
+var options642 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19480,7 +19708,7 @@ var options641 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options642 = []Option{
+var options643 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19494,30 +19722,30 @@ var options642 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs643 = []Program{
-	{Name: "edit", Style: POSIX, Path: names{"config", "edit"}, Options: options640, Workdir: true, Special: "git"},
-	{Name: "get", Style: POSIX, Path: names{"config", "list"}, Options: options641, Workdir: true, Special: "git"},
-	{Name: "get-color", Style: POSIX, Path: names{"config", "list"}, Options: options641, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Style: POSIX, Path: names{"config", "list"}, Options: options641, Workdir: true, Special: "git"},
-	{Name: "list", Style: POSIX, Path: names{"config", "list"}, Options: options641, Workdir: true, Special: "git"},
-	{Name: "remove-section", Style: POSIX, Path: names{"config", "set"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "rename-section", Style: POSIX, Path: names{"config", "set"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "set", Style: POSIX, Path: names{"config", "set"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "unset", Style: POSIX, Path: names{"config", "set"}, Options: options642, Workdir: true, Special: "git"},
+var subs644 = []Program{
+	{Name: "edit", Style: POSIX, Path: names{"config", "edit"}, Options: options641, Workdir: true, Special: "git"},
+	{Name: "get", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
+	{Name: "get-color", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
+	{Name: "list", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
+	{Name: "remove-section", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "rename-section", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "set", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "unset", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
 }
 
-var options644 = []Option{
+var options645 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options645 = []Option{
+var options646 = []Option{
 	{Names: names{"--file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--socket"}, Value: Required},
 }
 
-var options646 = []Option{
+var options647 = []Option{
 	{Names: names{"--strict-paths"}},
 	{Names: names{"--base-path"}, Value: Required},
 	{Names: names{"--base-path-relaxed"}},
@@ -19547,7 +19775,7 @@ var options646 = []Option{
 	{Names: names{"--access-hook"}, Value: Required, Effect: EffProgram},
 }
 
-var options647 = []Option{
+var options648 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -19564,13 +19792,13 @@ var options647 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options648 = []Option{
+var options649 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options649 = []Option{
+var options650 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -19581,7 +19809,7 @@ var options649 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options650 = []Option{
+var options651 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -19682,7 +19910,7 @@ var options650 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options651 = []Option{
+var options652 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -19717,7 +19945,7 @@ var options651 = []Option{
 	{Names: names{"--show-signature"}},
 }
 
-var options652 = []Option{
+var options653 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-d", "--dir-diff"}},
@@ -19734,7 +19962,7 @@ var options652 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options653 = []Option{
+var options654 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -19754,7 +19982,7 @@ var options653 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options654 = []Option{
+var options655 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--quiet"}},
 	{Names: names{"--stats"}},
@@ -19776,7 +20004,7 @@ var options654 = []Option{
 	{Names: names{"--max-pack-size"}, Value: Required},
 }
 
-var options655 = []Option{
+var options656 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -19824,7 +20052,7 @@ var options655 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options656 = []Option{
+var options657 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -19843,7 +20071,7 @@ var options656 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options657 = []Option{
+var options658 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -19860,7 +20088,7 @@ var options657 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options658 = []Option{
+var options659 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -19897,7 +20125,7 @@ var options658 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options659 = []Option{
+var options660 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -19907,7 +20135,7 @@ var options659 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options660 = []Option{
+var options661 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -19926,12 +20154,12 @@ var options660 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options661 = []Option{
+var options662 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options662 = []Option{
+var options663 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -19982,7 +20210,7 @@ var options662 = []Option{
 	{Names: names{"--no-base"}},
 }
 
-var options663 = []Option{
+var options664 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -20102,7 +20330,7 @@ var options663 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options664 = []Option{
+var options665 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -20120,7 +20348,7 @@ var options664 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options665 = []Option{
+var options666 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -20131,7 +20359,7 @@ var options665 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options666 = []Option{
+var options667 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -20181,7 +20409,7 @@ var options666 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options667 = []Option{
+var options668 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -20191,7 +20419,7 @@ var options667 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options668 = []Option{
+var options669 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -20205,12 +20433,12 @@ var options668 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options669 = []Option{
+var options670 = []Option{
 	{Names: names{"--ignore-missing"}},
 	{Names: names{"--to-stdin"}, Value: Required, Effect: EffRead},
 }
 
-var options670 = []Option{
+var options671 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -20229,7 +20457,7 @@ var options670 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options671 = []Option{
+var options672 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -20240,7 +20468,7 @@ var options671 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options672 = []Option{
+var options673 = []Option{
 	{Names: names{"-l", "--local"}},
 	{Names: names{"-d", "--httpd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-m", "--module-path"}, Value: Required, Effect: EffProgram},
@@ -20251,7 +20479,7 @@ var options672 = []Option{
 	{Names: names{"--restart"}},
 }
 
-var options673 = []Option{
+var options674 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -20265,7 +20493,7 @@ var options673 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options674 = []Option{
+var options675 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -20275,7 +20503,7 @@ var options674 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options675 = []Option{
+var options676 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -20306,7 +20534,7 @@ var options675 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options676 = []Option{
+var options677 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -20319,7 +20547,7 @@ var options676 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options677 = []Option{
+var options678 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -20333,7 +20561,7 @@ var options677 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options678 = []Option{
+var options679 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -20345,7 +20573,7 @@ var options678 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options679 = []Option{
+var options680 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -20354,7 +20582,7 @@ var options679 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options680 = []Option{
+var options681 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -20362,7 +20590,7 @@ var options680 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options681 = []Option{
+var options682 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -20371,22 +20599,22 @@ var options681 = []Option{
 	{Names: names{"--no-detach"}},
 }
 
-var options682 = []Option{
+var options683 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 	{Names: names{"--config-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--force"}},
 }
 
-var subs683 = []Program{
-	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options681, Workdir: true, Special: "git"},
-	{Name: "register", Path: names{"maintenance", "start"}, Options: options682, Workdir: true, Apart: true, Special: "git"},
-	{Name: "run", Path: names{"maintenance", "run"}, Options: options681, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"maintenance", "start"}, Options: options682, Workdir: true, Apart: true, Special: "git"},
-	{Name: "stop", Path: names{"maintenance", "start"}, Options: options682, Workdir: true, Apart: true, Special: "git"},
-	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options682, Workdir: true, Apart: true, Special: "git"},
+var subs684 = []Program{
+	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options682, Workdir: true, Special: "git"},
+	{Name: "register", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
+	{Name: "run", Path: names{"maintenance", "run"}, Options: options682, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
+	{Name: "stop", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
+	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
 }
 
-var options684 = []Option{
+var options685 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -20419,7 +20647,7 @@ var options684 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options685 = []Option{
+var options686 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -20427,7 +20655,7 @@ var options685 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options686 = []Option{
+var options687 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -20441,12 +20669,12 @@ var options686 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options687 = []Option{
+var options688 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-q"}},
 }
 
-var options688 = []Option{
+var options689 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -20454,7 +20682,7 @@ var options688 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options689 = []Option{
+var options690 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -20464,14 +20692,14 @@ var options689 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options690 = []Option{
+var options691 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options691 = []Option{
+var options692 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -20483,7 +20711,7 @@ var options691 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options692 = []Option{
+var options693 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -20507,7 +20735,7 @@ var options692 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options693 = []Option{
+var options694 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -20554,7 +20782,7 @@ var options693 = []Option{
 	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options694 = []Option{
+var options695 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -20611,7 +20839,7 @@ var options694 = []Option{
 	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options695 = []Option{
+var options696 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -20646,7 +20874,7 @@ var options695 = []Option{
 	{Names: names{"--no-force-with-lease"}},
 }
 
-var options696 = []Option{
+var options697 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -20655,7 +20883,7 @@ var options696 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options697 = []Option{
+var options698 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -20673,7 +20901,7 @@ var options697 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options698 = []Option{
+var options699 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -20720,7 +20948,7 @@ var options698 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options699 = []Option{
+var options700 = []Option{
 	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--updateref"}, Effect: EffUnproven},
@@ -20730,7 +20958,7 @@ var options699 = []Option{
 	{Names: names{"--verbose"}, Effect: EffUnproven},
 }
 
-var options700 = []Option{
+var options701 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -20742,19 +20970,19 @@ var options700 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs701 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options700, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options700, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-}
-
-var options702 = []Option{
-	{Names: names{"-v", "--verbose"}},
+var subs702 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options701, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options701, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
 }
 
 var options703 = []Option{
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options704 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -20763,7 +20991,7 @@ var options703 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options704 = []Option{
+var options705 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -20776,21 +21004,21 @@ var options704 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs705 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options703, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options704, Workdir: true, Special: "git"},
+var subs706 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options704, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
 }
 
-var options706 = []Option{
+var options707 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -20801,7 +21029,7 @@ var options706 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options707 = []Option{
+var options708 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -20815,7 +21043,7 @@ var options707 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options708 = []Option{
+var options709 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -20832,7 +21060,7 @@ var options708 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options709 = []Option{
+var options710 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -20852,7 +21080,7 @@ var options709 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options710 = []Option{
+var options711 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -20907,7 +21135,7 @@ var options710 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options711 = []Option{
+var options712 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -20919,7 +21147,7 @@ var options711 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options712 = []Option{
+var options713 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -20944,7 +21172,7 @@ var options712 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options713 = []Option{
+var options714 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -20958,11 +21186,11 @@ var options713 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options714 = []Option{
+var options715 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options715 = []Option{
+var options716 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -20973,14 +21201,14 @@ var options715 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options716 = []Option{
+var options717 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--standard-notes"}, Value: Optional},
 	{Names: names{"--no-standard-notes"}},
 	{Names: names{"-t"}},
 }
 
-var options717 = []Option{
+var options718 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -20999,7 +21227,7 @@ var options717 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options718 = []Option{
+var options719 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -21010,7 +21238,7 @@ var options718 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options719 = []Option{
+var options720 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -21022,7 +21250,7 @@ var options719 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options720 = []Option{
+var options721 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -21038,17 +21266,17 @@ var options720 = []Option{
 	{Names: names{"--index"}},
 }
 
-var options721 = []Option{
+var options722 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options722 = []Option{
+var options723 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options723 = []Option{
+var options724 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -21061,23 +21289,23 @@ var options723 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var subs724 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options721, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options722, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options721, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options723, Workdir: true, Special: "git"},
+var subs725 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options722, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options722, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
 }
 
-var options725 = []Option{
+var options726 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -21097,7 +21325,7 @@ var options725 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options726 = []Option{
+var options727 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--progress"}, Effect: EffUnproven},
@@ -21129,7 +21357,7 @@ var options726 = []Option{
 	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options727 = []Option{
+var options728 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -21140,12 +21368,12 @@ var options727 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options728 = []Option{
+var options729 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options729 = []Option{
+var options730 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -21173,21 +21401,21 @@ var options729 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs730 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options727, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options728, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options729, Workdir: true, Special: "git"},
+var subs731 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options728, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options729, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
 }
 
-var options731 = []Option{
+var options732 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -21204,7 +21432,7 @@ var options731 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options732 = []Option{
+var options733 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -21212,7 +21440,7 @@ var options732 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options733 = []Option{
+var options734 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -21241,7 +21469,7 @@ var options733 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options734 = []Option{
+var options735 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -21249,7 +21477,7 @@ var options734 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options735 = []Option{
+var options736 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -21285,30 +21513,30 @@ var options735 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options736 = []Option{
+var options737 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options737 = []Option{
+var options738 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options738 = []Option{
+var options739 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options739 = []Option{
+var options740 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options740 = []Option{
+var options741 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffUnproven},
 }
 
-var options741 = []Option{
+var options742 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -21327,136 +21555,136 @@ var options741 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options742 = []Option{
+var options743 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options743 = []Option{
+var options744 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs744 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options741, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options742, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options743, Workdir: true, Special: "git"},
-	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options311, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options743, Workdir: true, Special: "git"},
-	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options311, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options743, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options743, Workdir: true, Special: "git"},
+var subs745 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options742, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options743, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options312, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
 }
 
-var options745 = []Option{
+var options746 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs746 = []Program{
+var subs747 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options614, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options615, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options615, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options616, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options616, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options617, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options617, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options618, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options618, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options619, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs620, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs621, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options621, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options622, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options623, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs626, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options627, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options631, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options632, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options633, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options622, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options623, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options624, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs627, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options628, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options631, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options632, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options633, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options634, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options634, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options635, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options635, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options656, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options636, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options637, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options638, Workdir: true, Special: "git"},
-	{Name: "config", Style: POSIX, Path: names{"config"}, Options: options639, Subs: subs643, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options644, Safe: true, Workdir: true, Special: "git"},
-	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options645, Workdir: true, Apart: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options636, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options657, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options637, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options638, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "config", Style: POSIX, Path: names{"config"}, Options: options640, Subs: subs644, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options645, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
 	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "daemon", Path: names{"daemon"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options647, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options648, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options649, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options651, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options651, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options651, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options652, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
+	{Name: "daemon", Path: names{"daemon"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options648, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options649, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options650, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options653, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options653, Workdir: true, Special: "git"},
-	{Name: "fast-import", Path: names{"fast-import"}, Options: options654, Workdir: true, Apart: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options655, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options656, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options657, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options658, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options654, Workdir: true, Special: "git"},
+	{Name: "fast-import", Path: names{"fast-import"}, Options: options655, Workdir: true, Apart: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options656, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options657, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options658, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options659, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options659, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options660, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options661, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options662, Shared: [][]Option{options663, options650}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options664, Workdir: true, Special: "git"},
-	{Name: "fsck-objects", Path: names{"fsck"}, Options: options664, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options660, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options661, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options662, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options663, Shared: [][]Option{options664, options651}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options665, Workdir: true, Special: "git"},
+	{Name: "fsck-objects", Path: names{"fsck"}, Options: options665, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options665, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options666, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options666, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options667, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options667, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options668, Workdir: true, Special: "git"},
-	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options669, Workdir: true, Apart: true, Special: "git"},
+	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options668, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options669, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options670, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options670, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options671, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options671, Workdir: true, Special: "git"},
-	{Name: "instaweb", Path: names{"instaweb"}, Options: options672, Workdir: true, Apart: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options673, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options671, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options672, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options672, Workdir: true, Special: "git"},
+	{Name: "instaweb", Path: names{"instaweb"}, Options: options673, Workdir: true, Apart: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options674, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options674, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options675, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options676, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options677, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options678, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options679, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options680, Subs: subs683, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options684, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options685, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options686, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options687, Ends: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options675, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options676, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options677, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options678, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options679, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options680, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options681, Subs: subs684, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options685, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options686, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options687, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options688, Ends: true, Workdir: true, Special: "git"},
 	{Name: "merge-octopus", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "merge-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
@@ -21465,89 +21693,89 @@ var subs746 = []Program{
 	{Name: "merge-recursive-theirs", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-resolve", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-subtree", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options688, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options689, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options689, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options690, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options690, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options691, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options692, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options691, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options692, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options693, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options693, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options694, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pickaxe", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options694, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options695, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options695, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options696, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options696, Shared: [][]Option{options650}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options697, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options698, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options699, Shared: [][]Option{options663, options650}, Subs: subs701, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options697, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options698, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options699, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options700, Shared: [][]Option{options664, options651}, Subs: subs702, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options702, Subs: subs705, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options703, Subs: subs706, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options707, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Path: names{"request-pull"}, Options: options26, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options707, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options708, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options709, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options710, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options633, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options711, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options708, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options709, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options710, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options711, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options634, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options712, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options712, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options713, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options713, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options714, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shell", Path: names{"shell"}, Options: options714, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options715, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options716, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options717, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shell", Path: names{"shell"}, Options: options715, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options716, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options717, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options718, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options718, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options719, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options614, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options719, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options720, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options615, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options720, Subs: subs724, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options725, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options628, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options726, Subs: subs730, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options721, Subs: subs725, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options726, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options727, Subs: subs731, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options731, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options732, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options733, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options732, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options733, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options734, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options734, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options735, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options736, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options735, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options736, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options737, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options737, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options738, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options738, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options739, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options738, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options739, Safe: true, Workdir: true, Special: "git"},
-	{Name: "web--browse", Path: names{"web--browse"}, Options: options740, Workdir: true, Apart: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options674, Shared: [][]Option{options663, options650}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs744, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options745, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options739, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options740, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Path: names{"web--browse"}, Options: options741, Workdir: true, Apart: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options675, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs745, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options746, Workdir: true, Special: "git"},
 }
 
-var options747 = []Option{
+var options748 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -21587,7 +21815,7 @@ var options747 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options748 = []Option{
+var options749 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -21654,7 +21882,7 @@ var options748 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options749 = []Option{
+var options750 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--default-settings"}},
@@ -21664,17 +21892,17 @@ var options749 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options750 = []Option{
+var options751 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options751 = []Option{
+var options752 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options752 = []Option{
+var options753 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -21709,7 +21937,7 @@ var options752 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options753 = []Option{
+var options754 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -21718,7 +21946,7 @@ var options753 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options754 = []Option{
+var options755 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -21728,37 +21956,37 @@ var options754 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options755 = []Option{
+var options756 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options756 = []Option{
+var options757 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options757 = []Option{
+var options758 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options758 = []Option{
+var options759 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options759 = []Option{
+var options760 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options760 = []Option{
+var options761 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -21774,7 +22002,7 @@ var options760 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options761 = []Option{
+var options762 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -21797,7 +22025,7 @@ var options761 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options762 = []Option{
+var options763 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -21813,22 +22041,22 @@ var options762 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs763 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options761, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options762, Workdir: true, Special: "go"},
-}
-
-var options764 = []Option{
-	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+var subs764 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options762, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
 }
 
 var options765 = []Option{
+	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+}
+
+var options766 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}, Effect: EffWriteHere},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -21838,7 +22066,7 @@ var options765 = []Option{
 	{Names: names{"-fix"}, Effect: EffInPlace},
 }
 
-var options766 = []Option{
+var options767 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -21888,13 +22116,13 @@ var options766 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options767 = []Option{
+var options768 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options768 = []Option{
+var options769 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -21904,7 +22132,7 @@ var options768 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options769 = []Option{
+var options770 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -21947,36 +22175,36 @@ var options769 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs770 = []Program{
-	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options768, Workdir: true, Special: "go"},
-	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options769, Workdir: true, Special: "go"},
-	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options751, Workdir: true, Special: "go"},
+var subs771 = []Program{
+	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options769, Workdir: true, Special: "go"},
+	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options770, Workdir: true, Special: "go"},
+	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
 }
 
-var options771 = []Option{
+var options772 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options772 = []Option{
+var options773 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -21985,7 +22213,7 @@ var options772 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options773 = []Option{
+var options774 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -22003,43 +22231,43 @@ var options773 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options774 = []Option{
+var options775 = []Option{
 	{Names: names{"-r"}},
 }
 
-var subs775 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options773, Workdir: true, Special: "go"},
-}
-
 var subs776 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options751, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options753, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options754, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options755, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options756, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options757, Workdir: true, Special: "go"},
-	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options758, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options759, Shared: [][]Option{options752}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options771, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options759, Shared: [][]Option{options752}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options760, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs763, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options764, Shared: [][]Option{options752}, Ends: true, Workdir: true, Special: "go"},
-	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options765, Shared: [][]Option{options752, options766}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options767, Subs: subs770, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options771, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options772, Shared: [][]Option{options752}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs775, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options775, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
 }
 
-var options777 = []Option{
+var subs777 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options752, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options754, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options755, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options756, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options757, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options758, Workdir: true, Special: "go"},
+	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options759, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options761, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs764, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options765, Shared: [][]Option{options753}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options766, Shared: [][]Option{options753, options767}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options768, Subs: subs771, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options773, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs776, Workdir: true, Special: "go"},
+}
+
+var options778 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22062,7 +22290,7 @@ var options777 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options778 = []Option{
+var options779 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -22084,7 +22312,7 @@ var options778 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options779 = []Option{
+var options780 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -22121,7 +22349,7 @@ var options779 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options780 = []Option{
+var options781 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -22134,14 +22362,14 @@ var options780 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options781 = []Option{
+var options782 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options782 = []Option{
+var options783 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -22149,7 +22377,7 @@ var options782 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options783 = []Option{
+var options784 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -22207,74 +22435,18 @@ var options783 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs784 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options781, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options783, Workdir: true, Special: "golangci"},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options782, Workdir: true},
-}
-
-var options785 = []Option{
-	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
-	{Names: names{"-d", "--decrypt"}},
-	{Names: names{"-e", "--encrypt"}},
-	{Names: names{"-s", "--sign"}},
-	{Names: names{"-b", "--detach-sign"}},
-	{Names: names{"-a", "--armor"}},
-	{Names: names{"-r", "--recipient"}, Value: Required},
-	{Names: names{"-u", "--local-user"}, Value: Required},
-	{Names: names{"-k", "--list-keys", "--list-public-keys"}},
-	{Names: names{"-K", "--list-secret-keys"}},
-	{Names: names{"--verify"}},
-	{Names: names{"--import"}},
-	{Names: names{"--export"}},
-	{Names: names{"--export-secret-keys"}, Effect: EffUnproven},
-	{Names: names{"--keyserver"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"--recv-keys"}},
-	{Names: names{"--send-keys"}, Effect: EffUnproven},
-	{Names: names{"--gen-key"}},
-	{Names: names{"--full-generate-key"}},
-	{Names: names{"--batch"}},
-	{Names: names{"--yes"}},
-	{Names: names{"--no-tty"}},
-	{Names: names{"-q", "--quiet"}},
-	{Names: names{"-v", "--verbose"}},
-	{Names: names{"--homedir"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--options"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--passphrase"}, Value: Required},
-	{Names: names{"--passphrase-fd"}, Value: Required},
-	{Names: names{"--passphrase-file"}, Value: Required, Effect: EffInput},
-	{Names: names{"--pinentry-mode"}, Value: Required},
-	{Names: names{"--photo-viewer"}, Value: Required, Effect: EffRun},
-	{Names: names{"--agent-program"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--gpgconf"}},
-	{Names: names{"--version"}},
-	{Names: names{"-h", "--help"}},
-	{Names: names{"--status-fd"}, Value: Required},
-	{Names: names{"--fingerprint"}},
-	{Names: names{"--keyid-format"}, Value: Required},
-	{Names: names{"--with-colons"}},
-	{Names: names{"--edit-key"}},
-	{Names: names{"--delete-keys"}},
-	{Names: names{"--delete-secret-keys"}},
-	{Names: names{"--trust-model"}, Value: Required},
-	{Names: names{"--no-default-keyring"}},
-	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
-	{Names: names{"-c", "--symmetric"}},
-	{Names: names{"--cipher-algo"}, Value: Required},
-	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
-	{Names: names{"--dirmngr-program", "--pinentry-program"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--exec-path"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--load-extension"}, Value: Required, Effect: EffProgram},
-	{Names: names{"--log-file", "--status-file", "--attribute-file", "--logger-file", "--command-file"}, Value: Required, Effect: EffWrite},
-	{Names: names{"--export-secret-subkeys"}, Effect: EffUnproven},
+var subs785 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options782, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options784, Workdir: true, Special: "golangci"},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
 }
 
 var options786 = []Option{
@@ -28936,45 +29108,45 @@ var options1068 = []Option{
 }
 
 var subs1069 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
 	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
 	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
 	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1065, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
 	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1067},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options161}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options161}},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
 }
 
 var options1070 = []Option{
@@ -30586,13 +30758,13 @@ var options1138 = []Option{
 }
 
 var subs1139 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options161}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options161}},
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
 }
 
 var options1140 = []Option{
@@ -30955,51 +31127,51 @@ var options1150 = []Option{
 
 var subs1151 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
 	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1147},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
 	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
 	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
 	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options161}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options161}},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
 }
 
 var options1152 = []Option{

@@ -36,6 +36,7 @@ func TestCatalogRefuses(t *testing.T) {
 		{tables{"mine": tables{"risk": "safe"}}, "mine:risk: [mine]: a policy's own entries have no risk"},
 		{tables{"git": tables{"risk": "safe"}}, "git:risk: [git]: a policy's own entries have no risk"},
 		{tables{"mine": tables{"is": []any{"fetcher"}}}, "mine:is: [mine]: a policy's own entries have no is"},
+		{tables{"mine": tables{"secrets": []any{"-p SECRET"}}}, "mine:secrets: [mine]: a policy's own entries have no secrets"},
 		{tables{"mine": tables{"like": "git"}}, "mine:like: [mine]:"},
 		{tables{"mine": tables{"use": []any{}}}, "mine:use: [mine]: a policy's own entries have no use"},
 		{tables{"group": tables{"x": tables{"options": []any{"-a"}}}}, "group:: group is no program"},
@@ -74,7 +75,7 @@ func TestCatalogHasAllKeys(t *testing.T) {
 	p := reflect.ValueOf(*c.Lookup("mine"))
 	for i := range p.NumField() {
 		switch name := p.Type().Field(i).Name; name {
-		case "Shared", "Path", "Special", "Wordless", "Risk", "Facts": // see catalogfile.Builtin
+		case "Shared", "Path", "Special", "Wordless", "Risk", "Facts", "Secrets": // see catalogfile.Builtin
 		default:
 			if p.Field(i).IsZero() {
 				t.Errorf("%s is not set", name)

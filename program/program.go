@@ -63,6 +63,8 @@ type Program struct {
 	Risk Risk
 	// Facts are what is so whatever the words say.
 	Facts Facts
+	// Secrets are where among the words secrets stand.
+	Secrets Secrets
 	// Stdin: without an operand it runs what it reads from standard input.
 	Stdin bool
 	// Home is the file below the home directory that a subcommand is there to

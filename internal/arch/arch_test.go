@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"cmd/agent-wrapper": {"*"},
 	"e2e":               {"*"},
 	"internal/manuals":  {"program"},
+	"internal/mask":     {"program"},
 	"internal/":         {},
 	"docs/":             {},
 }

@@ -54,6 +54,21 @@
 // the rows. Every built-in program says its risk; "unknown" is one that nobody
 // knows, on purpose: a person is asked about it. A policy's own programs say
 // none.
+//
+// # Secrets
+//
+// secrets says where among the words a secret stands of which no name says so:
+//
+//	-p SECRET                         the value of an option, in the same word or the next
+//	login -p SECRET                   the same, if there is the word login
+//	-pSECRET                          what follows in the word that begins so
+//	_ SECRET                          the second operand; each _ is one before it
+//	set|add _ SECRET                  the second operand behind one of these words
+//	encrypt ... SECRET                the last word, if there is the word encrypt
+//	--arg NAME SECRET                 the word behind a name that is one of secrets
+//	-u|--user NAME:SECRET             the part behind the sign of the option's value
+//	-b|--cookie COOKIES               the option's value, unless it is a file
+//	by settings                       what the reader in Go of that name finds
 package catalogfile
 
 import (
@@ -79,6 +94,7 @@ type Entry struct {
 	Subs    []*Entry
 	Risk    []Row    // nil if it is not known
 	Is      []string // words of Facts
+	Secrets []Secret
 
 	keys   map[string]any
 	said   []string // the keys that the file gives, beside options and sub
@@ -181,6 +197,8 @@ func (e *Entry) key(key string, value any) error {
 		return e.readRisk(value)
 	case "is":
 		return e.readFacts(value)
+	case "secrets":
+		return e.readSecrets(value)
 	case "names":
 		more, err := e.words(key, value)
 		e.Names = append(e.Names, more...)

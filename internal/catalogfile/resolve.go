@@ -46,7 +46,7 @@ var keys = map[string]func(any) string{
 
 // builtin are the keys that only the built-in entries have, not those of a
 // policy.
-var builtin = []string{"special", "use", "like", "wordless", "risk", "is"}
+var builtin = []string{"special", "use", "like", "wordless", "risk", "is", "secrets"}
 
 // Builtin reports whether only the built-in entries have a key.
 func Builtin(key string) bool { return slices.Contains(builtin, key) }
@@ -142,7 +142,7 @@ func (c *Book) like(e *Entry) error {
 		return e.where.errorf("like", "there is no section %q that says how words are read", name)
 	}
 	for _, key := range e.said {
-		if key != "like" && key != "names" && key != "risk" && key != "is" {
+		if key != "like" && key != "names" && key != "risk" && key != "is" && key != "secrets" {
 			return e.where.errorf(key, "the words are read like those of %s: %s cannot be said as well", name, key)
 		}
 	}

@@ -47,6 +47,10 @@ risk = "unknown"
 wordless = true
 risk = "tool"
 is = ["fetcher", "interpreter"]
+secrets = [
+  "-p SECRET", "login --pw SECRET", "-pSECRET", "_ SECRET", "set|add _ SECRET", "encrypt ... SECRET", "--arg NAME SECRET",
+  "-u|--user NAME:SECRET", "-b COOKIES", "by settings",
+]
 
 [npm]
 risk = "tool"
@@ -58,7 +62,17 @@ options = ["-c --call= : run ends"]
 `)
 	for _, want := range []string{
 		`case "gsort":`,
-		`{Name: "hg", Risk: 1, Facts: Fetcher | Interpreter, Wordless: true},`,
+		`{Name: "hg", Risk: 1, Secrets: 1, Facts: Fetcher | Interpreter, Wordless: true},`,
+		`{Form: Value, Names: names{"-p"}},`,
+		`{Form: Value, Command: "login", Names: names{"--pw"}},`,
+		`{Form: Attached, Names: names{"-p"}},`,
+		`{Form: Operand, Skip: 1},`,
+		`{Form: Operand, Names: names{"set", "add"}, Skip: 1},`,
+		`{Form: Last, Command: "encrypt"},`,
+		`{Form: Named, Names: names{"--arg"}},`,
+		`{Form: User, Names: names{"-u", "--user"}, Sign: ":"},`,
+		`{Form: Cookies, Names: names{"-b"}},`,
+		`{Form: Reader, Names: names{"settings"}},`,
 		`{Subs: "get describe", With: "+0 -a|--all", Class: Safe, Cause: "read-only", Free: "-q -v"},`,
 		`{Subs: "delete", Class: High, Cause: "destructive operation"},`,
 		`{With: "!destroys", Class: High, Cause: "drops data"},`,
@@ -125,6 +139,9 @@ func TestErrors(t *testing.T) {
 		{"[sort]\nrisk = [\"+x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "+x : high": "+x" asks for no option, count or form`},
 		{"[sort]\nrisk = [\"(-o) -x : high\", \"safe\"]\n", `a.toml:2: [sort]: risk "(-o) -x : high": the options in parentheses stand last`},
 		{"[git.sub.log]\nrisk = \"safe\"\n", "a.toml:2: [git.sub.log]: the risk of a subcommand is a row of its program's"},
+		{"[sort]\nsecrets = [\"-p\"]\n", `a.toml:2: [sort]: secret "-p": no such form`},
+		{"[sort]\nsecrets = [\"x y SECRET\"]\n", `a.toml:2: [sort]: secret "x y SECRET": no such form`},
+		{"[sort]\nsecrets = [\"-u NAMESECRET\"]\n", `a.toml:2: [sort]: secret "-u NAMESECRET": no such form`},
 		{"[sort]\nis = [\"nice\"]\n", "a.toml:2: [sort]: is holds each of these once, of a program: by-subcommand, fetcher,"},
 		{"[sort]\nis = [\"fetcher\", \"fetcher\"]\n", "a.toml:2: [sort]: is holds each of these once"},
 		{"[git.sub.log]\nis = [\"fetcher\"]\n", "a.toml:2: [git.sub.log]: is holds each of these once"},

@@ -17,6 +17,7 @@ type printer struct {
 	bytes.Buffer
 	lists map[string]string // content to variable
 	risks []string          // the distinct lists of rows, by their number less one
+	known []string          // the distinct lists of secrets, by their number less one
 	vars  bytes.Buffer
 }
 
@@ -93,6 +94,9 @@ func (p *printer) program(e *catalogfile.Entry, name string) string {
 	}
 	if n := p.risk(e.Risk); n > 0 {
 		add("Risk: %d", n)
+	}
+	if n := p.secrets(e.Secrets); n > 0 {
+		add("Secrets: %d", n)
 	}
 	if len(e.Is) > 0 {
 		var facts []string
@@ -186,21 +190,53 @@ func (p *printer) risk(rows []catalogfile.Row) int {
 		add("Free", r.Free)
 		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
 	}
-	if len(rows) == 0 {
+	return number(&p.risks, sb.String())
+}
+
+// secrets returns the number of a list of secrets, 0 for none.
+func (p *printer) secrets(list []catalogfile.Secret) int {
+	var sb strings.Builder
+	for _, s := range list {
+		fields := []string{"Form: " + catalogfile.SecretForms[s.Form]}
+		if s.Command != "" {
+			fields = append(fields, fmt.Sprintf("Command: %q", s.Command))
+		}
+		if len(s.Names) > 0 {
+			fields = append(fields, fmt.Sprintf("Names: names{%s}", quoted(s.Names)))
+		}
+		if s.Skip > 0 {
+			fields = append(fields, fmt.Sprintf("Skip: %d", s.Skip))
+		}
+		if s.Sign != "" {
+			fields = append(fields, fmt.Sprintf("Sign: %q", s.Sign))
+		}
+		sb.WriteString("{" + strings.Join(fields, ", ") + "},\n")
+	}
+	return number(&p.known, sb.String())
+}
+
+// number returns the number of a list in lists, where it is added if it is new;
+// 0 for an empty one.
+func number(lists *[]string, content string) int {
+	if content == "" {
 		return 0
 	}
-	at := slices.Index(p.risks, sb.String())
+	at := slices.Index(*lists, content)
 	if at < 0 {
-		at = len(p.risks)
-		p.risks = append(p.risks, sb.String())
+		at = len(*lists)
+		*lists = append(*lists, content)
 	}
 	return at + 1
 }
 
-// rows prints the distinct lists of rows.
+// rows prints the distinct lists of rows and of secrets.
 func (p *printer) rows() {
 	fmt.Fprintf(p, "// Risks is how many lists of rows there are, the empty one counted.\nconst Risks = %d\n\nvar risks = [Risks][]Row{\n", len(p.risks)+1)
 	for i, content := range p.risks {
+		fmt.Fprintf(p, "%d: {\n%s},\n", i+1, content)
+	}
+	p.WriteString("}\n\nvar secrets = [...][]Secret{\n")
+	for i, content := range p.known {
 		fmt.Fprintf(p, "%d: {\n%s},\n", i+1, content)
 	}
 	p.WriteString("}\n\n")

@@ -3,6 +3,8 @@ package mask
 import (
 	"slices"
 	"strings"
+
+	"github.com/agent-wrapper/agent-wrapper/program"
 )
 
 // word is a word of a command line: its place, without quotes around it.
@@ -17,8 +19,8 @@ func (c *scanner) program(name string, p int) {
 		return
 	}
 	name = strings.ToLower(name)
-	look := programs[name]
-	if look == nil || c.seen[name] > p {
+	secrets := program.SecretsOf(name)
+	if secrets == nil || c.seen[name] > p {
 		return
 	}
 	args := c.words(p)
@@ -29,7 +31,9 @@ func (c *scanner) program(name string, p int) {
 		c.seen = map[string]int{}
 	}
 	c.seen[name] = args[len(args)-1].to
-	look(c, args)
+	for i := range secrets {
+		c.secret(&secrets[i], args)
+	}
 }
 
 // words are the words that follow at p, up to an operator or the end of the
@@ -79,34 +83,34 @@ func (c *scanner) word(p int) word {
 	return word{p, q, c.s[p:q]}
 }
 
-// looker looks for secrets among the words behind a program.
-type looker func(c *scanner, args []word)
+// secret hides what is given in one form.
+func (c *scanner) secret(s *program.Secret, args []word) {
+	if s.Command != "" && !slices.ContainsFunc(args, func(w word) bool { return w.text == s.Command }) {
+		return
+	}
+	switch s.Form {
+	case program.Value:
+		c.either(args, s.Names[0])
+	case program.Attached:
+		c.attached(args, s.Names[0])
+	case program.Operand:
+		c.behind(args, s.Skip, s.Names)
+	case program.Last:
+		c.lastWord(args)
+	case program.Named:
+		c.named(args, s.Names[0])
+	case program.User:
+		c.userOf(args, s.Sign, s.Names)
+	case program.Cookies:
+		c.cookieOf(args, s.Names)
+	case program.Reader:
+		readers[s.Names[0]](c, args)
+	}
+}
 
-// programs are those that take a secret where no name says so.
-var programs = map[string]looker{
-	"mysql": attached("-p"), "mysqldump": attached("-p"), "mysqladmin": attached("-p"), "mysqlimport": attached("-p"),
-	"mysqlshow": attached("-p"), "mariadb": attached("-p"), "mariadb-dump": attached("-p"), "mariadb-admin": attached("-p"),
-	"7z": attached("-p"), "7za": attached("-p"), "rar": attached("-p", "-hp"), "unrar": attached("-p"),
-	"sshpass": either("-p"), "redis-cli": either("-a"), "mongo": either("-p"), "mongosh": either("-p"),
-	"mongodump": either("-p"), "mongorestore": either("-p"), "sqlcmd": either("-P"), "bcp": either("-P"),
-	"zip": either("-P"), "unzip": either("-P"), "zipcloak": either("-P"),
-	"ldapsearch": either("-w"), "ldapmodify": either("-w"), "ldapadd": either("-w"), "ldapdelete": either("-w"), "ldapwhoami": either("-w"),
-	"mosquitto_pub": either("-P"), "mosquitto_sub": either("-P"), "ipmitool": either("-P"), "twine": either("-p"),
-	"rabbitmqadmin": either("-p"), "rdesktop": either("-p"), "influx": either("-t"), "xfreerdp": attached("/p:"),
-	"snmpget": all(either("-c"), either("-A"), either("-X")), "snmpwalk": all(either("-c"), either("-A"), either("-X")),
-	"ssh-keygen": all(either("-N"), either("-P")), "doctl": when("auth", either("-t")), "nmcli": behind(0, "password"),
-	"ngrok": behind(0, "authtoken", "add-authtoken"), "snyk": behind(0, "auth"), "bw": behind(0, "unlock"), "ansible-vault": when("encrypt_string", lastWord),
-	"rabbitmqctl": behind(1, "add_user", "change_password", "authenticate_user"), "mc": behind(3, "set"), "wpa_passphrase": behind(1),
-	"jq": named("--arg"), "etcdctl": userOf(":", "--user"), "xh": userOf(":", "a", "--auth"),
-	"plink": either("-pw"), "pscp": either("-pw"), "useradd": either("-p"), "usermod": either("-p"),
-	"docker": onLogin("-p"), "podman": onLogin("-p"), "nerdctl": onLogin("-p"), "helm": onLogin("-p"),
-	"buildah": onLogin("-p"), "skopeo": all(onLogin("-p"), userOf(":", "--creds", "--src-creds", "--dest-creds")), "oras": onLogin("-p"), "crane": onLogin("-p"), "az": all(onLogin("-p"), when("secret", either("--value"))), "oc": onLogin("-p"),
-	"curl": all(userOf(":", "u", "U", "--user", "--proxy-user"), cookieOf("b", "--cookie")), "http": userOf(":", "a", "--auth"), "https": userOf(":", "a", "--auth"),
-	"smbclient": userOf("%", "U", "--user"), "rpcclient": userOf("%", "U", "--user"), "lftp": userOf(",", "u", "--user"),
-	"openssl": openssl, "htpasswd": htpasswd, "kubectl": literals, "vault": loginWith, "cargo": loginWith,
-	"aws": settings, "npm": settings, "pnpm": settings, "yarn": settings, "git": settings, "pip": settings,
-	"poetry": all(settings, either("-p"), behind(1, "http-basic"), behind(0, "pypi-token")), "composer": all(settings, behind(1, "http-basic")),
-	"gcloud": settings, "bundle": all(settings, pair), "gh": secretBody,
+// readers find what no form says.
+var readers = map[string]func(c *scanner, args []word){
+	"openssl": openssl, "htpasswd": htpasswd, "literals": literals, "login": loginWith, "settings": settings, "pair": pair, "body": secretBody,
 }
 
 // hideWord hides a word from its byte n on, unless it is a path or an
@@ -144,94 +148,64 @@ func (c *scanner) around(w word) byte {
 	return 0
 }
 
-// attached looks for options whose value stands in the same word.
-func attached(options ...string) looker {
-	return func(c *scanner, args []word) {
-		for _, w := range args {
-			for _, o := range options {
-				if strings.HasPrefix(w.text, o) {
-					c.hideWord(w, len(o))
-				}
-			}
+// attached looks for an option whose value stands in the same word.
+func (c *scanner) attached(args []word, option string) {
+	for _, w := range args {
+		if strings.HasPrefix(w.text, option) {
+			c.hideWord(w, len(option))
 		}
 	}
 }
 
 // either looks for an option whose value stands in the same word or the next.
-func either(option string) looker {
-	return func(c *scanner, args []word) {
-		for i, w := range args {
-			switch {
-			case w.text == option && i+1 < len(args):
-				c.hideWord(args[i+1], 0)
-			case len(option) == 2 && strings.HasPrefix(w.text, option) && !strings.HasPrefix(w.text, "--"):
-				c.hideWord(w, len(option))
-			case len(option) > 2 && strings.HasPrefix(w.text, option+"="):
-				c.hideWord(w, len(option)+1)
-			}
+func (c *scanner) either(args []word, option string) {
+	for i, w := range args {
+		switch {
+		case w.text == option && i+1 < len(args):
+			c.hideWord(args[i+1], 0)
+		case len(option) == 2 && strings.HasPrefix(w.text, option) && !strings.HasPrefix(w.text, "--"):
+			c.hideWord(w, len(option))
+		case len(option) > 2 && strings.HasPrefix(w.text, option+"="):
+			c.hideWord(w, len(option)+1)
 		}
 	}
 }
-
-// all is several lookers.
-func all(looks ...looker) looker {
-	return func(c *scanner, args []word) {
-		for _, look := range looks {
-			look(c, args)
-		}
-	}
-}
-
-// when is a looker for a subcommand.
-func when(sub string, look looker) looker {
-	return func(c *scanner, args []word) {
-		if slices.ContainsFunc(args, func(w word) bool { return w.text == sub }) {
-			look(c, args)
-		}
-	}
-}
-
-func onLogin(option string) looker { return when("login", either(option)) }
 
 // behind takes the word behind one of these, or behind the program if there are
 // none, and behind n more that are no options. A name stands for NAME.x as well.
-func behind(n int, names ...string) looker {
-	return func(c *scanner, args []word) {
-		at := slices.IndexFunc(args, func(w word) bool {
-			name, _, _ := strings.Cut(w.text, ".")
-			return slices.Contains(names, name)
-		})
-		if at < 0 && len(names) > 0 {
+func (c *scanner) behind(args []word, n int, names []string) {
+	at := slices.IndexFunc(args, func(w word) bool {
+		name, _, _ := strings.Cut(w.text, ".")
+		return slices.Contains(names, name)
+	})
+	if at < 0 && len(names) > 0 {
+		return
+	}
+	left := n
+	for _, w := range args[at+1:] {
+		if strings.HasPrefix(w.text, "-") {
+			continue
+		}
+		if left == 0 {
+			c.hideWord(w, 0)
 			return
 		}
-		left := n
-		for _, w := range args[at+1:] {
-			if strings.HasPrefix(w.text, "-") {
-				continue
-			}
-			if left == 0 {
-				c.hideWord(w, 0)
-				return
-			}
-			left--
-		}
+		left--
 	}
 }
 
 // lastWord takes the last word.
-func lastWord(c *scanner, args []word) {
+func (c *scanner) lastWord(args []word) {
 	if w := args[len(args)-1]; !strings.HasPrefix(w.text, "-") {
 		c.hideWord(w, 0)
 	}
 }
 
 // named takes the value of an option that a name stands before: --arg NAME VALUE.
-func named(option string) looker {
-	return func(c *scanner, args []word) {
-		for i, w := range args {
-			if w.text == option && i+2 < len(args) && isSecretName(args[i+1].text) {
-				c.hideWord(args[i+2], 0)
-			}
+func (c *scanner) named(args []word, option string) {
+	for i, w := range args {
+		if w.text == option && i+2 < len(args) && isSecretName(args[i+1].text) {
+			c.hideWord(args[i+2], 0)
 		}
 	}
 }
@@ -246,13 +220,11 @@ func pair(c *scanner, args []word) {
 
 // cookieOf looks for options whose value is cookies; without an equals sign it
 // is a file.
-func cookieOf(options ...string) looker {
-	return func(c *scanner, args []word) {
-		for i := range args {
-			for _, o := range options {
-				if value, at, ok := optionValue(args, i, o); ok {
-					c.cookiesIn(value.from+at, value.to)
-				}
+func (c *scanner) cookieOf(args []word, options []string) {
+	for i := range args {
+		for _, o := range options {
+			if value, at, ok := optionValue(args, i, o); ok {
+				c.cookiesIn(value.from+at, value.to)
 			}
 		}
 	}
@@ -270,29 +242,26 @@ func (c *scanner) cookiesIn(p, to int) {
 	c.cookies(p, to)
 }
 
-// userOf looks for options whose value is a name, a sign and a password. A
-// short option is given without its dash, for it may stand in a cluster.
-func userOf(sign string, options ...string) looker {
-	return func(c *scanner, args []word) {
-		for i, w := range args {
-			for _, o := range options {
-				value, at, ok := optionValue(args, i, o)
-				if !ok {
-					continue
-				}
-				if _, _, found := strings.Cut(w.text, sign); at > 0 && !found {
-					continue
-				}
-				if k := strings.Index(value.text[at:], sign); k >= 0 {
-					c.hideWord(value, at+k+len(sign))
-				}
+// userOf looks for options whose value is a name, a sign and a password.
+func (c *scanner) userOf(args []word, sign string, options []string) {
+	for i, w := range args {
+		for _, o := range options {
+			value, at, ok := optionValue(args, i, o)
+			if !ok {
+				continue
+			}
+			if _, _, found := strings.Cut(w.text, sign); at > 0 && !found {
+				continue
+			}
+			if k := strings.Index(value.text[at:], sign); k >= 0 {
+				c.hideWord(value, at+k+len(sign))
 			}
 		}
 	}
 }
 
 // optionValue finds the value of the option o in the word args[i] or the next;
-// at is where in that word it begins.
+// at is where in that word it begins. A short option may stand in a cluster.
 func optionValue(args []word, i int, o string) (w word, at int, ok bool) {
 	text := args[i].text
 	if strings.HasPrefix(o, "--") {
@@ -301,6 +270,7 @@ func optionValue(args []word, i int, o string) (w word, at int, ok bool) {
 		}
 		return next(args, i, text == o)
 	}
+	o = o[1:]
 	if !strings.HasPrefix(text, "-") || strings.HasPrefix(text, "--") {
 		return word{}, 0, false
 	}
@@ -391,7 +361,7 @@ func settings(c *scanner, args []word) {
 func secretBody(c *scanner, args []word) {
 	if len(args) > 0 && args[0].text == "secret" {
 		for _, o := range []string{"-b", "--body"} {
-			either(o)(c, args)
+			c.either(args, o)
 		}
 		for _, w := range args {
 			if strings.HasPrefix(w.text, "--body=") {
