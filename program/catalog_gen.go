@@ -1035,3536 +1035,3538 @@ func find(name string) *Program {
 		return &programs[512]
 	case "du":
 		return &programs[513]
-	case "echo":
+	case "dzdo":
 		return &programs[514]
-	case "ed":
+	case "echo":
 		return &programs[515]
-	case "red":
+	case "ed":
 		return &programs[516]
-	case "eksctl":
+	case "red":
 		return &programs[517]
-	case "emulate":
+	case "eksctl":
 		return &programs[518]
-	case "enable":
+	case "emulate":
 		return &programs[519]
-	case "entr":
+	case "enable":
 		return &programs[520]
-	case "env":
+	case "entr":
 		return &programs[521]
-	case "envsubst":
+	case "env":
 		return &programs[522]
-	case "esbuild":
+	case "envsubst":
 		return &programs[523]
-	case "eslint":
+	case "esbuild":
 		return &programs[524]
-	case "eslint_d":
+	case "eslint":
 		return &programs[525]
-	case "xo":
+	case "eslint_d":
 		return &programs[526]
-	case "standard":
+	case "xo":
 		return &programs[527]
-	case "semistandard":
+	case "standard":
 		return &programs[528]
-	case "ts-standard":
+	case "semistandard":
 		return &programs[529]
-	case "etcdctl":
+	case "ts-standard":
 		return &programs[530]
-	case "ethtool":
+	case "etcdctl":
 		return &programs[531]
-	case "eval":
+	case "ethtool":
 		return &programs[532]
-	case "exec":
+	case "eval":
 		return &programs[533]
-	case "exit":
+	case "exec":
 		return &programs[534]
-	case "return":
+	case "exit":
 		return &programs[535]
-	case "expand":
+	case "return":
 		return &programs[536]
-	case "unexpand":
+	case "expand":
 		return &programs[537]
-	case "expect":
+	case "unexpand":
 		return &programs[538]
-	case "export":
+	case "expect":
 		return &programs[539]
-	case "expr":
+	case "export":
 		return &programs[540]
-	case "eza":
+	case "expr":
 		return &programs[541]
-	case "exa":
+	case "eza":
 		return &programs[542]
-	case "lsd":
+	case "exa":
 		return &programs[543]
-	case "fail2ban-client":
+	case "lsd":
 		return &programs[544]
-	case "faketime":
+	case "fail2ban-client":
 		return &programs[545]
-	case "fc":
+	case "faketime":
 		return &programs[546]
-	case "fd":
+	case "fc":
 		return &programs[547]
-	case "fdfind":
+	case "fd":
 		return &programs[548]
-	case "fdisk":
+	case "fdfind":
 		return &programs[549]
-	case "gdisk":
+	case "fdisk":
 		return &programs[550]
-	case "fetch":
+	case "gdisk":
 		return &programs[551]
-	case "ffmpeg":
+	case "fetch":
 		return &programs[552]
-	case "ffplay":
+	case "ffmpeg":
 		return &programs[553]
-	case "ffprobe":
+	case "ffplay":
 		return &programs[554]
-	case "file":
+	case "ffprobe":
 		return &programs[555]
-	case "finch":
+	case "file":
 		return &programs[556]
-	case "find":
+	case "finch":
 		return &programs[557]
-	case "finger":
+	case "find":
 		return &programs[558]
-	case "firejail":
+	case "finger":
 		return &programs[559]
-	case "firewall-cmd":
+	case "firejail":
 		return &programs[560]
-	case "fish":
+	case "firewall-cmd":
 		return &programs[561]
-	case "flatpak":
+	case "fish":
 		return &programs[562]
-	case "flock":
+	case "flatpak":
 		return &programs[563]
-	case "flux":
+	case "flock":
 		return &programs[564]
-	case "fly":
+	case "flux":
 		return &programs[565]
-	case "flyctl":
+	case "fly":
 		return &programs[566]
-	case "fmt":
+	case "flyctl":
 		return &programs[567]
-	case "fnm":
+	case "fmt":
 		return &programs[568]
-	case "n":
+	case "fnm":
 		return &programs[569]
-	case "nodenv":
+	case "n":
 		return &programs[570]
-	case "volta":
+	case "nodenv":
 		return &programs[571]
-	case "nvm":
+	case "volta":
 		return &programs[572]
-	case "nvs":
+	case "nvm":
 		return &programs[573]
-	case "fold":
+	case "nvs":
 		return &programs[574]
-	case "free":
+	case "fold":
 		return &programs[575]
-	case "vmstat":
+	case "free":
 		return &programs[576]
-	case "iostat":
+	case "vmstat":
 		return &programs[577]
-	case "mpstat":
+	case "iostat":
 		return &programs[578]
-	case "lscpu":
+	case "mpstat":
 		return &programs[579]
-	case "lsmem":
+	case "lscpu":
 		return &programs[580]
-	case "lspci":
+	case "lsmem":
 		return &programs[581]
-	case "lsusb":
+	case "lspci":
 		return &programs[582]
-	case "lsmod":
+	case "lsusb":
 		return &programs[583]
-	case "lsns":
+	case "lsmod":
 		return &programs[584]
-	case "lsipc":
+	case "lsns":
 		return &programs[585]
-	case "lslocks":
+	case "lsipc":
 		return &programs[586]
-	case "dmidecode":
+	case "lslocks":
 		return &programs[587]
-	case "hwinfo":
+	case "dmidecode":
 		return &programs[588]
-	case "numastat":
+	case "hwinfo":
 		return &programs[589]
-	case "getfacl":
+	case "numastat":
 		return &programs[590]
-	case "lsattr":
+	case "getfacl":
 		return &programs[591]
-	case "last":
+	case "lsattr":
 		return &programs[592]
-	case "locale":
+	case "last":
 		return &programs[593]
-	case "getcap":
+	case "locale":
 		return &programs[594]
-	case "sw_vers":
+	case "getcap":
 		return &programs[595]
-	case "system_profiler":
+	case "sw_vers":
 		return &programs[596]
-	case "vm_stat":
+	case "system_profiler":
 		return &programs[597]
-	case "cal":
+	case "vm_stat":
 		return &programs[598]
-	case "pstree":
+	case "cal":
 		return &programs[599]
-	case "pidof":
+	case "pstree":
 		return &programs[600]
-	case "pwdx":
+	case "pidof":
 		return &programs[601]
-	case "pmap":
+	case "pwdx":
 		return &programs[602]
-	case "lsfd":
+	case "pmap":
 		return &programs[603]
-	case "findmnt":
+	case "lsfd":
 		return &programs[604]
-	case "mountpoint":
+	case "findmnt":
 		return &programs[605]
-	case "ftp":
+	case "mountpoint":
 		return &programs[606]
-	case "fuser":
+	case "ftp":
 		return &programs[607]
-	case "fusermount":
+	case "fuser":
 		return &programs[608]
-	case "fusermount3":
+	case "fusermount":
 		return &programs[609]
-	case "sshfs":
+	case "fusermount3":
 		return &programs[610]
-	case "xfs_growfs":
+	case "sshfs":
 		return &programs[611]
-	case "xfs_repair":
+	case "xfs_growfs":
 		return &programs[612]
-	case "fstrim":
+	case "xfs_repair":
 		return &programs[613]
-	case "partprobe":
+	case "fstrim":
 		return &programs[614]
-	case "partx":
+	case "partprobe":
 		return &programs[615]
-	case "kpartx":
+	case "partx":
 		return &programs[616]
-	case "dumpe2fs":
+	case "kpartx":
 		return &programs[617]
-	case "debugfs":
+	case "dumpe2fs":
 		return &programs[618]
-	case "e2label":
+	case "debugfs":
 		return &programs[619]
-	case "quota":
+	case "e2label":
 		return &programs[620]
-	case "setquota":
+	case "quota":
 		return &programs[621]
-	case "setfattr":
+	case "setquota":
 		return &programs[622]
-	case "chvt":
+	case "setfattr":
 		return &programs[623]
-	case "depmod":
+	case "chvt":
 		return &programs[624]
-	case "efibootmgr":
+	case "depmod":
 		return &programs[625]
-	case "grub-install":
+	case "efibootmgr":
 		return &programs[626]
-	case "update-grub":
+	case "grub-install":
 		return &programs[627]
-	case "update-initramfs":
+	case "update-grub":
 		return &programs[628]
-	case "dracut":
+	case "update-initramfs":
 		return &programs[629]
-	case "hwclock":
+	case "dracut":
 		return &programs[630]
-	case "ip6tables":
+	case "hwclock":
 		return &programs[631]
-	case "iptables-restore":
+	case "ip6tables":
 		return &programs[632]
-	case "tc":
+	case "iptables-restore":
 		return &programs[633]
-	case "brctl":
+	case "tc":
 		return &programs[634]
-	case "ifup":
+	case "brctl":
 		return &programs[635]
-	case "ifdown":
+	case "ifup":
 		return &programs[636]
-	case "wpa_cli":
+	case "ifdown":
 		return &programs[637]
-	case "rfkill":
+	case "wpa_cli":
 		return &programs[638]
-	case "dhclient":
+	case "rfkill":
 		return &programs[639]
-	case "bluetoothctl":
+	case "dhclient":
 		return &programs[640]
-	case "chage":
+	case "bluetoothctl":
 		return &programs[641]
-	case "chfn":
+	case "chage":
 		return &programs[642]
-	case "vipw":
+	case "chfn":
 		return &programs[643]
-	case "pwck":
+	case "vipw":
 		return &programs[644]
-	case "setenforce":
+	case "pwck":
 		return &programs[645]
-	case "semanage":
+	case "setenforce":
 		return &programs[646]
-	case "restorecon":
+	case "semanage":
 		return &programs[647]
-	case "aa-enforce":
+	case "restorecon":
 		return &programs[648]
-	case "auditctl":
+	case "aa-enforce":
 		return &programs[649]
-	case "wall":
+	case "auditctl":
 		return &programs[650]
-	case "write":
+	case "wall":
 		return &programs[651]
-	case "mesg":
+	case "write":
 		return &programs[652]
-	case "atrm":
+	case "mesg":
 		return &programs[653]
-	case "atq":
+	case "atrm":
 		return &programs[654]
-	case "locale-gen":
+	case "atq":
 		return &programs[655]
-	case "dpkg-reconfigure":
+	case "locale-gen":
 		return &programs[656]
-	case "alternatives":
+	case "dpkg-reconfigure":
 		return &programs[657]
-	case "systemsetup":
+	case "alternatives":
 		return &programs[658]
-	case "pmset":
+	case "systemsetup":
 		return &programs[659]
-	case "csrutil":
+	case "pmset":
 		return &programs[660]
-	case "softwareupdate":
+	case "csrutil":
 		return &programs[661]
-	case "chkconfig":
+	case "softwareupdate":
 		return &programs[662]
-	case "rc-service":
+	case "chkconfig":
 		return &programs[663]
-	case "rc-update":
+	case "rc-service":
 		return &programs[664]
-	case "invoke-rc.d":
+	case "rc-update":
 		return &programs[665]
-	case "update-rc.d":
+	case "invoke-rc.d":
 		return &programs[666]
-	case "sv":
+	case "update-rc.d":
 		return &programs[667]
-	case "runit":
+	case "sv":
 		return &programs[668]
-	case "s6-svc":
+	case "runit":
 		return &programs[669]
-	case "monit":
+	case "s6-svc":
 		return &programs[670]
-	case "certbot":
+	case "monit":
 		return &programs[671]
-	case "acme.sh":
+	case "certbot":
 		return &programs[672]
-	case "wg":
+	case "acme.sh":
 		return &programs[673]
-	case "wg-quick":
+	case "wg":
 		return &programs[674]
-	case "openvpn":
+	case "wg-quick":
 		return &programs[675]
-	case "ipsec":
+	case "openvpn":
 		return &programs[676]
-	case "tailscale":
+	case "ipsec":
 		return &programs[677]
-	case "zerotier-cli":
+	case "tailscale":
 		return &programs[678]
-	case "cloudflared":
+	case "zerotier-cli":
 		return &programs[679]
-	case "dd_rescue":
+	case "cloudflared":
 		return &programs[680]
-	case "testdisk":
+	case "dd_rescue":
 		return &programs[681]
-	case "wodim":
+	case "testdisk":
 		return &programs[682]
-	case "growisofs":
+	case "wodim":
 		return &programs[683]
-	case "mkisofs":
+	case "growisofs":
 		return &programs[684]
-	case "xorriso":
+	case "mkisofs":
 		return &programs[685]
-	case "genisoimage":
+	case "xorriso":
 		return &programs[686]
-	case "sgpio":
+	case "genisoimage":
 		return &programs[687]
-	case "racadm":
+	case "sgpio":
 		return &programs[688]
-	case "virt-install":
+	case "racadm":
 		return &programs[689]
-	case "qemu-img":
+	case "virt-install":
 		return &programs[690]
-	case "qemu-system-x86_64":
+	case "qemu-img":
 		return &programs[691]
-	case "VBoxManage":
+	case "qemu-system-x86_64":
 		return &programs[692]
-	case "vmrun":
+	case "VBoxManage":
 		return &programs[693]
-	case "xl":
+	case "vmrun":
 		return &programs[694]
-	case "osqueryi":
+	case "xl":
 		return &programs[695]
-	case "fstab-decode":
+	case "osqueryi":
 		return &programs[696]
-	case "ntpdate":
+	case "fstab-decode":
 		return &programs[697]
-	case "rdate":
+	case "ntpdate":
 		return &programs[698]
-	case "rtcwake":
+	case "rdate":
 		return &programs[699]
-	case "nologin":
+	case "rtcwake":
 		return &programs[700]
-	case "sulogin":
+	case "nologin":
 		return &programs[701]
-	case "agetty":
+	case "sulogin":
 		return &programs[702]
-	case "login":
+	case "agetty":
 		return &programs[703]
-	case "fzf":
+	case "login":
 		return &programs[704]
-	case "gcc":
+	case "fzf":
 		return &programs[705]
-	case "cc":
+	case "gcc":
 		return &programs[706]
-	case "g++":
+	case "cc":
 		return &programs[707]
-	case "c++":
+	case "g++":
 		return &programs[708]
-	case "clang":
+	case "c++":
 		return &programs[709]
-	case "clang++":
+	case "clang":
 		return &programs[710]
-	case "gcc-10":
+	case "clang++":
 		return &programs[711]
-	case "gcc-11":
+	case "gcc-10":
 		return &programs[712]
-	case "gcc-12":
+	case "gcc-11":
 		return &programs[713]
-	case "gcc-13":
+	case "gcc-12":
 		return &programs[714]
-	case "gcc-14":
+	case "gcc-13":
 		return &programs[715]
-	case "g++-10":
+	case "gcc-14":
 		return &programs[716]
-	case "g++-11":
+	case "g++-10":
 		return &programs[717]
-	case "g++-12":
+	case "g++-11":
 		return &programs[718]
-	case "g++-13":
+	case "g++-12":
 		return &programs[719]
-	case "g++-14":
+	case "g++-13":
 		return &programs[720]
-	case "clang-14":
+	case "g++-14":
 		return &programs[721]
-	case "clang-15":
+	case "clang-14":
 		return &programs[722]
-	case "clang-16":
+	case "clang-15":
 		return &programs[723]
-	case "clang-17":
+	case "clang-16":
 		return &programs[724]
-	case "clang-18":
+	case "clang-17":
 		return &programs[725]
-	case "clang-19":
+	case "clang-18":
 		return &programs[726]
-	case "clang++-14":
+	case "clang-19":
 		return &programs[727]
-	case "clang++-15":
+	case "clang++-14":
 		return &programs[728]
-	case "clang++-16":
+	case "clang++-15":
 		return &programs[729]
-	case "clang++-17":
+	case "clang++-16":
 		return &programs[730]
-	case "clang++-18":
+	case "clang++-17":
 		return &programs[731]
-	case "x86_64-linux-gnu-gcc":
+	case "clang++-18":
 		return &programs[732]
-	case "aarch64-linux-gnu-gcc":
+	case "x86_64-linux-gnu-gcc":
 		return &programs[733]
-	case "gcloud":
+	case "aarch64-linux-gnu-gcc":
 		return &programs[734]
-	case "gdb":
+	case "gcloud":
 		return &programs[735]
-	case "gem":
+	case "gdb":
 		return &programs[736]
-	case "getconf":
+	case "gem":
 		return &programs[737]
-	case "getopts":
+	case "getconf":
 		return &programs[738]
-	case "gfind":
+	case "getopts":
 		return &programs[739]
-	case "gh":
+	case "gfind":
 		return &programs[740]
-	case "ghc":
+	case "gh":
 		return &programs[741]
-	case "ghci":
+	case "ghc":
 		return &programs[742]
-	case "runghc":
+	case "ghci":
 		return &programs[743]
-	case "runhaskell":
+	case "runghc":
 		return &programs[744]
-	case "ginstall":
+	case "runhaskell":
 		return &programs[745]
-	case "git":
+	case "ginstall":
 		return &programs[746]
-	case "glab":
+	case "git":
 		return &programs[747]
-	case "gls":
+	case "glab":
 		return &programs[748]
-	case "gnuplot":
+	case "gls":
 		return &programs[749]
-	case "go":
+	case "gnuplot":
 		return &programs[750]
-	case "go1.21":
+	case "go":
 		return &programs[751]
-	case "go1.22":
+	case "go1.21":
 		return &programs[752]
-	case "go1.23":
+	case "go1.22":
 		return &programs[753]
-	case "go1.24":
+	case "go1.23":
 		return &programs[754]
-	case "go1.25":
+	case "go1.24":
 		return &programs[755]
-	case "go1.26":
+	case "go1.25":
 		return &programs[756]
-	case "gotip":
+	case "go1.26":
 		return &programs[757]
-	case "god":
+	case "gotip":
 		return &programs[758]
-	case "gofmt":
+	case "god":
 		return &programs[759]
-	case "goimports":
+	case "gofmt":
 		return &programs[760]
-	case "gofumpt":
+	case "goimports":
 		return &programs[761]
-	case "gci":
+	case "gofumpt":
 		return &programs[762]
-	case "golines":
+	case "gci":
 		return &programs[763]
-	case "gojq":
+	case "golines":
 		return &programs[764]
-	case "jaq":
+	case "gojq":
 		return &programs[765]
-	case "golangci-lint":
+	case "jaq":
 		return &programs[766]
-	case "gosu":
+	case "golangci-lint":
 		return &programs[767]
-	case "su-exec":
+	case "gosu":
 		return &programs[768]
-	case "setuidgid":
+	case "su-exec":
 		return &programs[769]
-	case "gpg":
+	case "setuidgid":
 		return &programs[770]
-	case "gpg-agent":
+	case "gpg":
 		return &programs[771]
-	case "gpg2":
+	case "gpg-agent":
 		return &programs[772]
-	case "gpgv":
+	case "gpg2":
 		return &programs[773]
-	case "age":
+	case "gpgv":
 		return &programs[774]
-	case "age-keygen":
+	case "age":
 		return &programs[775]
-	case "sops":
+	case "age-keygen":
 		return &programs[776]
-	case "pass":
+	case "sops":
 		return &programs[777]
-	case "gopass":
+	case "pass":
 		return &programs[778]
-	case "minisign":
+	case "gopass":
 		return &programs[779]
-	case "signify":
+	case "minisign":
 		return &programs[780]
-	case "keybase":
+	case "signify":
 		return &programs[781]
-	case "lpass":
+	case "keybase":
 		return &programs[782]
-	case "infisical":
+	case "lpass":
 		return &programs[783]
-	case "chamber":
+	case "infisical":
 		return &programs[784]
-	case "aws-vault":
+	case "chamber":
 		return &programs[785]
-	case "teller":
+	case "aws-vault":
 		return &programs[786]
-	case "gradle":
+	case "teller":
 		return &programs[787]
-	case "gradlew":
+	case "gradle":
 		return &programs[788]
-	case "grealpath":
+	case "gradlew":
 		return &programs[789]
-	case "grep":
+	case "grealpath":
 		return &programs[790]
-	case "egrep":
+	case "grep":
 		return &programs[791]
-	case "fgrep":
+	case "egrep":
 		return &programs[792]
-	case "zgrep":
+	case "fgrep":
 		return &programs[793]
-	case "zegrep":
+	case "zgrep":
 		return &programs[794]
-	case "zfgrep":
+	case "zegrep":
 		return &programs[795]
-	case "bzgrep":
+	case "zfgrep":
 		return &programs[796]
-	case "xzgrep":
+	case "bzgrep":
 		return &programs[797]
-	case "groovy":
+	case "xzgrep":
 		return &programs[798]
-	case "scala":
+	case "groovy":
 		return &programs[799]
-	case "kotlin":
+	case "scala":
 		return &programs[800]
-	case "kscript":
+	case "kotlin":
 		return &programs[801]
-	case "jshell":
+	case "kscript":
 		return &programs[802]
-	case "julia":
+	case "jshell":
 		return &programs[803]
-	case "elixir":
+	case "julia":
 		return &programs[804]
-	case "iex":
+	case "elixir":
 		return &programs[805]
-	case "erl":
+	case "iex":
 		return &programs[806]
-	case "escript":
+	case "erl":
 		return &programs[807]
-	case "clojure":
+	case "escript":
 		return &programs[808]
-	case "clj":
+	case "clojure":
 		return &programs[809]
-	case "bb":
+	case "clj":
 		return &programs[810]
-	case "racket":
+	case "bb":
 		return &programs[811]
-	case "guile":
+	case "racket":
 		return &programs[812]
-	case "sbcl":
+	case "guile":
 		return &programs[813]
-	case "emacs":
+	case "sbcl":
 		return &programs[814]
-	case "emacsclient":
+	case "emacs":
 		return &programs[815]
-	case "swipl":
+	case "emacsclient":
 		return &programs[816]
-	case "octave":
+	case "swipl":
 		return &programs[817]
-	case "matlab":
+	case "octave":
 		return &programs[818]
-	case "janet":
+	case "matlab":
 		return &programs[819]
-	case "gjs":
+	case "janet":
 		return &programs[820]
-	case "qjs":
+	case "gjs":
 		return &programs[821]
-	case "d8":
+	case "qjs":
 		return &programs[822]
-	case "bun.exe":
+	case "d8":
 		return &programs[823]
-	case "ts-node":
+	case "bun.exe":
 		return &programs[824]
-	case "tsx":
+	case "ts-node":
 		return &programs[825]
-	case "esno":
+	case "tsx":
 		return &programs[826]
-	case "babel-node":
+	case "esno":
 		return &programs[827]
-	case "vite-node":
+	case "babel-node":
 		return &programs[828]
-	case "coffee":
+	case "vite-node":
 		return &programs[829]
-	case "gsed":
+	case "coffee":
 		return &programs[830]
-	case "gsort":
+	case "gsed":
 		return &programs[831]
-	case "gsplit":
+	case "gsort":
 		return &programs[832]
-	case "gsutil":
+	case "gsplit":
 		return &programs[833]
-	case "gtar":
+	case "gsutil":
 		return &programs[834]
-	case "bsdtar":
+	case "gtar":
 		return &programs[835]
-	case "gtime":
+	case "bsdtar":
 		return &programs[836]
-	case "gtimeout":
+	case "gtime":
 		return &programs[837]
-	case "gunicorn":
+	case "gtimeout":
 		return &programs[838]
-	case "uvicorn":
+	case "gunicorn":
 		return &programs[839]
-	case "hypercorn":
+	case "uvicorn":
 		return &programs[840]
-	case "daphne":
+	case "hypercorn":
 		return &programs[841]
-	case "waitress-serve":
+	case "daphne":
 		return &programs[842]
-	case "uwsgi":
+	case "waitress-serve":
 		return &programs[843]
-	case "flask":
+	case "uwsgi":
 		return &programs[844]
-	case "fastapi":
+	case "flask":
 		return &programs[845]
-	case "granian":
+	case "fastapi":
 		return &programs[846]
-	case "celery":
+	case "granian":
 		return &programs[847]
-	case "django-admin":
+	case "celery":
 		return &programs[848]
-	case "alembic":
+	case "django-admin":
 		return &programs[849]
-	case "airflow":
+	case "alembic":
 		return &programs[850]
-	case "dagster":
+	case "airflow":
 		return &programs[851]
-	case "prefect":
+	case "dagster":
 		return &programs[852]
-	case "dbt":
+	case "prefect":
 		return &programs[853]
-	case "scrapy":
+	case "dbt":
 		return &programs[854]
-	case "locust":
+	case "scrapy":
 		return &programs[855]
-	case "rq":
+	case "locust":
 		return &programs[856]
-	case "dramatiq":
+	case "rq":
 		return &programs[857]
-	case "huey":
+	case "dramatiq":
 		return &programs[858]
-	case "supervisord":
+	case "huey":
 		return &programs[859]
-	case "supervisorctl":
+	case "supervisord":
 		return &programs[860]
-	case "ansible-galaxy":
+	case "supervisorctl":
 		return &programs[861]
-	case "ansible-inventory":
+	case "ansible-galaxy":
 		return &programs[862]
-	case "ansible-doc":
+	case "ansible-inventory":
 		return &programs[863]
-	case "salt":
+	case "ansible-doc":
 		return &programs[864]
-	case "salt-call":
+	case "salt":
 		return &programs[865]
-	case "puppet":
+	case "salt-call":
 		return &programs[866]
-	case "chef-client":
+	case "puppet":
 		return &programs[867]
-	case "knife":
+	case "chef-client":
 		return &programs[868]
-	case "guniq":
+	case "knife":
 		return &programs[869]
-	case "gwc":
+	case "guniq":
 		return &programs[870]
-	case "gzip":
+	case "gwc":
 		return &programs[871]
-	case "gunzip":
+	case "gzip":
 		return &programs[872]
-	case "hash":
+	case "gunzip":
 		return &programs[873]
-	case "hcloud":
+	case "hash":
 		return &programs[874]
-	case "hd":
+	case "hcloud":
 		return &programs[875]
-	case "hdiutil":
+	case "hd":
 		return &programs[876]
-	case "head":
+	case "hdiutil":
 		return &programs[877]
-	case "helm":
+	case "head":
 		return &programs[878]
-	case "help":
+	case "helm":
 		return &programs[879]
-	case "heroku":
+	case "help":
 		return &programs[880]
-	case "hexdump":
+	case "heroku":
 		return &programs[881]
-	case "hg":
+	case "hexdump":
 		return &programs[882]
-	case "history":
+	case "hg":
 		return &programs[883]
-	case "host":
+	case "history":
 		return &programs[884]
-	case "nslookup":
+	case "host":
 		return &programs[885]
-	case "getent":
+	case "nslookup":
 		return &programs[886]
-	case "hostid":
+	case "getent":
 		return &programs[887]
-	case "hostname":
+	case "hostid":
 		return &programs[888]
-	case "htpasswd":
+	case "hostname":
 		return &programs[889]
-	case "http":
+	case "htpasswd":
 		return &programs[890]
-	case "https":
+	case "http":
 		return &programs[891]
-	case "xh":
+	case "https":
 		return &programs[892]
-	case "xhs":
+	case "xh":
 		return &programs[893]
-	case "httpie":
+	case "xhs":
 		return &programs[894]
-	case "http-server":
+	case "httpie":
 		return &programs[895]
-	case "serve":
+	case "http-server":
 		return &programs[896]
-	case "http.server":
+	case "serve":
 		return &programs[897]
-	case "hyperfine":
+	case "http.server":
 		return &programs[898]
-	case "iconv":
+	case "hyperfine":
 		return &programs[899]
-	case "id":
+	case "iconv":
 		return &programs[900]
-	case "identify":
+	case "id":
 		return &programs[901]
-	case "pdffonts":
+	case "identify":
 		return &programs[902]
-	case "mediainfo":
+	case "pdffonts":
 		return &programs[903]
-	case "mutool":
+	case "mediainfo":
 		return &programs[904]
-	case "tiffinfo":
+	case "mutool":
 		return &programs[905]
-	case "pnginfo":
+	case "tiffinfo":
 		return &programs[906]
-	case "jpeginfo":
+	case "pnginfo":
 		return &programs[907]
-	case "xlsinfo":
+	case "jpeginfo":
 		return &programs[908]
-	case "fc-list":
+	case "xlsinfo":
 		return &programs[909]
-	case "fc-match":
+	case "fc-list":
 		return &programs[910]
-	case "ifconfig":
+	case "fc-match":
 		return &programs[911]
-	case "influx":
+	case "ifconfig":
 		return &programs[912]
-	case "info":
+	case "influx":
 		return &programs[913]
-	case "inotifywait":
+	case "info":
 		return &programs[914]
-	case "inotifywatch":
+	case "inotifywait":
 		return &programs[915]
-	case "fsnotifywait":
+	case "inotifywatch":
 		return &programs[916]
-	case "fswatch":
+	case "fsnotifywait":
 		return &programs[917]
-	case "install":
+	case "fswatch":
 		return &programs[918]
-	case "integer":
+	case "install":
 		return &programs[919]
-	case "float":
+	case "integer":
 		return &programs[920]
-	case "invoke":
+	case "float":
 		return &programs[921]
-	case "doit":
+	case "invoke":
 		return &programs[922]
-	case "nox":
+	case "doit":
 		return &programs[923]
-	case "ant":
+	case "nox":
 		return &programs[924]
-	case "sbt":
+	case "ant":
 		return &programs[925]
-	case "grunt":
+	case "sbt":
 		return &programs[926]
-	case "gulp":
+	case "grunt":
 		return &programs[927]
-	case "mage":
+	case "gulp":
 		return &programs[928]
-	case "ionice":
+	case "mage":
 		return &programs[929]
-	case "ip":
+	case "ionice":
 		return &programs[930]
-	case "ipmitool":
+	case "ip":
 		return &programs[931]
-	case "iptables":
+	case "ipmitool":
 		return &programs[932]
-	case "ipython":
+	case "iptables":
 		return &programs[933]
-	case "ipython3":
+	case "ipython":
 		return &programs[934]
-	case "isort":
+	case "ipython3":
 		return &programs[935]
-	case "istioctl":
+	case "isort":
 		return &programs[936]
-	case "iwconfig":
+	case "istioctl":
 		return &programs[937]
-	case "java":
+	case "iwconfig":
 		return &programs[938]
-	case "javac":
+	case "java":
 		return &programs[939]
-	case "jest":
+	case "javac":
 		return &programs[940]
-	case "jj":
+	case "jest":
 		return &programs[941]
-	case "jobs":
+	case "jj":
 		return &programs[942]
-	case "join":
+	case "jobs":
 		return &programs[943]
-	case "journalctl":
+	case "join":
 		return &programs[944]
-	case "jq":
+	case "journalctl":
 		return &programs[945]
-	case "jruby":
+	case "jq":
 		return &programs[946]
-	case "irb":
+	case "jruby":
 		return &programs[947]
-	case "json.tool":
+	case "irb":
 		return &programs[948]
-	case "jupyter":
+	case "json.tool":
 		return &programs[949]
-	case "jupyter-lab":
+	case "jupyter":
 		return &programs[950]
-	case "jupyter-notebook":
+	case "jupyter-lab":
 		return &programs[951]
-	case "jupyter-nbconvert":
+	case "jupyter-notebook":
 		return &programs[952]
-	case "papermill":
+	case "jupyter-nbconvert":
 		return &programs[953]
-	case "streamlit":
+	case "papermill":
 		return &programs[954]
-	case "gradio":
+	case "streamlit":
 		return &programs[955]
-	case "chainlit":
+	case "gradio":
 		return &programs[956]
-	case "mlflow":
+	case "chainlit":
 		return &programs[957]
-	case "tensorboard":
+	case "mlflow":
 		return &programs[958]
-	case "just":
+	case "tensorboard":
 		return &programs[959]
-	case "k":
+	case "just":
 		return &programs[960]
-	case "kubecolor":
+	case "k":
 		return &programs[961]
-	case "k3d":
+	case "kubecolor":
 		return &programs[962]
-	case "k3s":
+	case "k3d":
 		return &programs[963]
-	case "microk8s":
+	case "k3s":
 		return &programs[964]
-	case "colima":
+	case "microk8s":
 		return &programs[965]
-	case "rancher-desktop":
+	case "colima":
 		return &programs[966]
-	case "lima":
+	case "rancher-desktop":
 		return &programs[967]
-	case "limactl":
+	case "lima":
 		return &programs[968]
-	case "k9s":
+	case "limactl":
 		return &programs[969]
-	case "kubetail":
+	case "k9s":
 		return &programs[970]
-	case "linkerd":
+	case "kubetail":
 		return &programs[971]
-	case "cilium":
+	case "linkerd":
 		return &programs[972]
-	case "kops":
+	case "cilium":
 		return &programs[973]
-	case "tkn":
+	case "kops":
 		return &programs[974]
-	case "kn":
+	case "tkn":
 		return &programs[975]
-	case "crossplane":
+	case "kn":
 		return &programs[976]
-	case "werf":
+	case "crossplane":
 		return &programs[977]
-	case "devspace":
+	case "werf":
 		return &programs[978]
-	case "okteto":
+	case "devspace":
 		return &programs[979]
-	case "kubeseal":
+	case "okteto":
 		return &programs[980]
-	case "kubeconform":
+	case "kubeseal":
 		return &programs[981]
-	case "kubeval":
+	case "kubeconform":
 		return &programs[982]
-	case "conftest":
+	case "kubeval":
 		return &programs[983]
-	case "opa":
+	case "conftest":
 		return &programs[984]
-	case "grype":
+	case "opa":
 		return &programs[985]
-	case "syft":
+	case "grype":
 		return &programs[986]
-	case "cosign":
+	case "syft":
 		return &programs[987]
-	case "dive":
+	case "cosign":
 		return &programs[988]
-	case "ctr":
+	case "dive":
 		return &programs[989]
-	case "buildctl":
+	case "ctr":
 		return &programs[990]
-	case "umoci":
+	case "buildctl":
 		return &programs[991]
-	case "dockle":
+	case "umoci":
 		return &programs[992]
-	case "docker-machine":
+	case "dockle":
 		return &programs[993]
-	case "kexec":
+	case "docker-machine":
 		return &programs[994]
-	case "reboot":
+	case "kexec":
 		return &programs[995]
-	case "halt":
+	case "reboot":
 		return &programs[996]
-	case "poweroff":
+	case "halt":
 		return &programs[997]
-	case "init":
+	case "poweroff":
 		return &programs[998]
-	case "telinit":
+	case "init":
 		return &programs[999]
-	case "kill":
+	case "telinit":
 		return &programs[1000]
-	case "killall":
+	case "kill":
 		return &programs[1001]
-	case "killall5":
+	case "killall":
 		return &programs[1002]
-	case "kind":
+	case "killall5":
 		return &programs[1003]
-	case "kubeadm":
+	case "kind":
 		return &programs[1004]
-	case "kubectl":
+	case "kubeadm":
 		return &programs[1005]
-	case "oc":
+	case "kubectl":
 		return &programs[1006]
-	case "kubectx":
+	case "oc":
 		return &programs[1007]
-	case "kubens":
+	case "kubectx":
 		return &programs[1008]
-	case "kustomize":
+	case "kubens":
 		return &programs[1009]
-	case "lastlog":
+	case "kustomize":
 		return &programs[1010]
-	case "latexmk":
+	case "lastlog":
 		return &programs[1011]
-	case "launchctl":
+	case "latexmk":
 		return &programs[1012]
-	case "ld":
+	case "launchctl":
 		return &programs[1013]
-	case "ld.lld":
+	case "ld":
 		return &programs[1014]
-	case "lld":
+	case "ld.lld":
 		return &programs[1015]
-	case "ld.gold":
+	case "lld":
 		return &programs[1016]
-	case "mold":
+	case "ld.gold":
 		return &programs[1017]
-	case "as":
+	case "mold":
 		return &programs[1018]
-	case "nasm":
+	case "as":
 		return &programs[1019]
-	case "yasm":
+	case "nasm":
 		return &programs[1020]
-	case "objcopy":
+	case "yasm":
 		return &programs[1021]
-	case "strip":
+	case "objcopy":
 		return &programs[1022]
-	case "ranlib":
+	case "strip":
 		return &programs[1023]
-	case "dlltool":
+	case "ranlib":
 		return &programs[1024]
-	case "windres":
+	case "dlltool":
 		return &programs[1025]
-	case "llvm-objcopy":
+	case "windres":
 		return &programs[1026]
-	case "llvm-strip":
+	case "llvm-objcopy":
 		return &programs[1027]
-	case "ld-linux-x86-64.so.2":
+	case "llvm-strip":
 		return &programs[1028]
-	case "ld-linux.so.2":
+	case "ld-linux-x86-64.so.2":
 		return &programs[1029]
-	case "ld-linux-aarch64.so.1":
+	case "ld-linux.so.2":
 		return &programs[1030]
-	case "ld-linux-armhf.so.3":
+	case "ld-linux-aarch64.so.1":
 		return &programs[1031]
-	case "ld-musl-x86_64.so.1":
+	case "ld-linux-armhf.so.3":
 		return &programs[1032]
-	case "ld.so":
+	case "ld-musl-x86_64.so.1":
 		return &programs[1033]
-	case "ldapadd":
+	case "ld.so":
 		return &programs[1034]
-	case "ldapmodify":
+	case "ldapadd":
 		return &programs[1035]
-	case "ldapdelete":
+	case "ldapmodify":
 		return &programs[1036]
-	case "ldapsearch":
+	case "ldapdelete":
 		return &programs[1037]
-	case "ldapwhoami":
+	case "ldapsearch":
 		return &programs[1038]
-	case "ldconfig":
+	case "ldapwhoami":
 		return &programs[1039]
-	case "ldd":
+	case "ldconfig":
 		return &programs[1040]
-	case "lerna":
+	case "ldd":
 		return &programs[1041]
-	case "nx":
+	case "lerna":
 		return &programs[1042]
-	case "less":
+	case "nx":
 		return &programs[1043]
-	case "lessecho":
+	case "less":
 		return &programs[1044]
-	case "let":
+	case "lessecho":
 		return &programs[1045]
-	case "lftp":
+	case "let":
 		return &programs[1046]
-	case "link":
+	case "lftp":
 		return &programs[1047]
-	case "linode-cli":
+	case "link":
 		return &programs[1048]
-	case "oci":
+	case "linode-cli":
 		return &programs[1049]
-	case "ibmcloud":
+	case "oci":
 		return &programs[1050]
-	case "scw":
+	case "ibmcloud":
 		return &programs[1051]
-	case "vultr-cli":
+	case "scw":
 		return &programs[1052]
-	case "render":
+	case "vultr-cli":
 		return &programs[1053]
-	case "dokku":
+	case "render":
 		return &programs[1054]
-	case "cf":
+	case "dokku":
 		return &programs[1055]
-	case "eb":
+	case "cf":
 		return &programs[1056]
-	case "sam":
+	case "eb":
 		return &programs[1057]
-	case "copilot-aws":
+	case "sam":
 		return &programs[1058]
-	case "cfn":
+	case "copilot-aws":
 		return &programs[1059]
-	case "aliyun":
+	case "cfn":
 		return &programs[1060]
-	case "tccli":
+	case "aliyun":
 		return &programs[1061]
-	case "yc":
+	case "tccli":
 		return &programs[1062]
-	case "stripe":
+	case "yc":
 		return &programs[1063]
-	case "twilio":
+	case "stripe":
 		return &programs[1064]
-	case "sentry-cli":
+	case "twilio":
 		return &programs[1065]
-	case "datadog-ci":
+	case "sentry-cli":
 		return &programs[1066]
-	case "newrelic":
+	case "datadog-ci":
 		return &programs[1067]
-	case "sonar-scanner":
+	case "newrelic":
 		return &programs[1068]
-	case "circleci":
+	case "sonar-scanner":
 		return &programs[1069]
-	case "travis":
+	case "circleci":
 		return &programs[1070]
-	case "hub":
+	case "travis":
 		return &programs[1071]
-	case "tea":
+	case "hub":
 		return &programs[1072]
-	case "bb-cli":
+	case "tea":
 		return &programs[1073]
-	case "jira":
+	case "bb-cli":
 		return &programs[1074]
-	case "linear":
+	case "jira":
 		return &programs[1075]
-	case "slack":
+	case "linear":
 		return &programs[1076]
-	case "sfdx":
+	case "slack":
 		return &programs[1077]
-	case "sf":
+	case "sfdx":
 		return &programs[1078]
-	case "shopify":
+	case "sf":
 		return &programs[1079]
-	case "contentful":
+	case "shopify":
 		return &programs[1080]
-	case "sanity":
+	case "contentful":
 		return &programs[1081]
-	case "auth0":
+	case "sanity":
 		return &programs[1082]
-	case "okta":
+	case "auth0":
 		return &programs[1083]
-	case "launchdarkly":
+	case "okta":
 		return &programs[1084]
-	case "ngrok-cli":
+	case "launchdarkly":
 		return &programs[1085]
-	case "gitlab-runner":
+	case "ngrok-cli":
 		return &programs[1086]
-	case "jenkins-cli":
+	case "gitlab-runner":
 		return &programs[1087]
-	case "drone":
+	case "jenkins-cli":
 		return &programs[1088]
-	case "buildkite-agent":
+	case "drone":
 		return &programs[1089]
-	case "argo":
+	case "buildkite-agent":
 		return &programs[1090]
-	case "entire":
+	case "argo":
 		return &programs[1091]
-	case "linux32":
+	case "entire":
 		return &programs[1092]
-	case "linux64":
+	case "linux32":
 		return &programs[1093]
-	case "i386":
+	case "linux64":
 		return &programs[1094]
-	case "x86_64":
+	case "i386":
 		return &programs[1095]
-	case "uname26":
+	case "x86_64":
 		return &programs[1096]
-	case "lipo":
+	case "uname26":
 		return &programs[1097]
-	case "lldb":
+	case "lipo":
 		return &programs[1098]
-	case "rr":
+	case "lldb":
 		return &programs[1099]
-	case "cgdb":
+	case "rr":
 		return &programs[1100]
-	case "pwndbg":
+	case "cgdb":
 		return &programs[1101]
-	case "gdb-multiarch":
+	case "pwndbg":
 		return &programs[1102]
-	case "lldb-15":
+	case "gdb-multiarch":
 		return &programs[1103]
-	case "ln":
+	case "lldb-15":
 		return &programs[1104]
-	case "locate":
+	case "ln":
 		return &programs[1105]
-	case "loginctl":
+	case "locate":
 		return &programs[1106]
-	case "logout":
+	case "loginctl":
 		return &programs[1107]
-	case "logrotate":
+	case "logout":
 		return &programs[1108]
-	case "look":
+	case "logrotate":
 		return &programs[1109]
-	case "losetup":
+	case "look":
 		return &programs[1110]
-	case "ls":
+	case "losetup":
 		return &programs[1111]
-	case "lsblk":
+	case "ls":
 		return &programs[1112]
-	case "lshw":
+	case "lsblk":
 		return &programs[1113]
-	case "lsof":
+	case "lshw":
 		return &programs[1114]
-	case "ltrace":
+	case "lsof":
 		return &programs[1115]
-	case "lua":
+	case "ltrace":
 		return &programs[1116]
-	case "lua5.1":
+	case "lua":
 		return &programs[1117]
-	case "lua5.2":
+	case "lua5.1":
 		return &programs[1118]
-	case "lua5.3":
+	case "lua5.2":
 		return &programs[1119]
-	case "lua5.4":
+	case "lua5.3":
 		return &programs[1120]
-	case "luajit":
+	case "lua5.4":
 		return &programs[1121]
-	case "texlua":
+	case "luajit":
 		return &programs[1122]
-	case "lvs":
+	case "texlua":
 		return &programs[1123]
-	case "vgs":
+	case "lvs":
 		return &programs[1124]
-	case "pvs":
+	case "vgs":
 		return &programs[1125]
-	case "lxc":
+	case "pvs":
 		return &programs[1126]
-	case "incus":
+	case "lxc":
 		return &programs[1127]
-	case "lz4":
+	case "incus":
 		return &programs[1128]
-	case "unlz4":
+	case "lz4":
 		return &programs[1129]
-	case "machinectl":
+	case "unlz4":
 		return &programs[1130]
-	case "make":
+	case "machinectl":
 		return &programs[1131]
-	case "gmake":
+	case "make":
 		return &programs[1132]
-	case "man":
+	case "gmake":
 		return &programs[1133]
-	case "mapfile":
+	case "man":
 		return &programs[1134]
-	case "readarray":
+	case "mapfile":
 		return &programs[1135]
-	case "mariadb-dump":
+	case "readarray":
 		return &programs[1136]
-	case "mariadb-admin":
+	case "mariadb-dump":
 		return &programs[1137]
-	case "mysqlcheck":
+	case "mariadb-admin":
 		return &programs[1138]
-	case "mariadb-check":
+	case "mysqlcheck":
 		return &programs[1139]
-	case "mariadb-show":
+	case "mariadb-check":
 		return &programs[1140]
-	case "mysqlpump":
+	case "mariadb-show":
 		return &programs[1141]
-	case "mysqlslap":
+	case "mysqlpump":
 		return &programs[1142]
-	case "mysqlbinlog":
+	case "mysqlslap":
 		return &programs[1143]
-	case "mysqld":
+	case "mysqlbinlog":
 		return &programs[1144]
-	case "mariadbd":
+	case "mysqld":
 		return &programs[1145]
-	case "mc":
+	case "mariadbd":
 		return &programs[1146]
-	case "mdadm":
+	case "mc":
 		return &programs[1147]
-	case "mdfind":
+	case "mdadm":
 		return &programs[1148]
-	case "meson":
+	case "mdfind":
 		return &programs[1149]
-	case "micromamba":
+	case "meson":
 		return &programs[1150]
-	case "minikube":
+	case "micromamba":
 		return &programs[1151]
-	case "mise":
+	case "minikube":
 		return &programs[1152]
-	case "rtx":
+	case "mise":
 		return &programs[1153]
-	case "mix":
+	case "rtx":
 		return &programs[1154]
-	case "mkdir":
+	case "mix":
 		return &programs[1155]
-	case "mkfifo":
+	case "mkdir":
 		return &programs[1156]
-	case "mknod":
+	case "mkfifo":
 		return &programs[1157]
-	case "mkswap":
+	case "mknod":
 		return &programs[1158]
-	case "lvremove":
+	case "mkswap":
 		return &programs[1159]
-	case "vgremove":
+	case "lvremove":
 		return &programs[1160]
-	case "pvremove":
+	case "vgremove":
 		return &programs[1161]
-	case "cfdisk":
+	case "pvremove":
 		return &programs[1162]
-	case "mkfs":
+	case "cfdisk":
 		return &programs[1163]
-	case "mkfs.ext2":
+	case "mkfs":
 		return &programs[1164]
-	case "mkfs.ext3":
+	case "mkfs.ext2":
 		return &programs[1165]
-	case "mkfs.ext4":
+	case "mkfs.ext3":
 		return &programs[1166]
-	case "mkfs.xfs":
+	case "mkfs.ext4":
 		return &programs[1167]
-	case "mkfs.btrfs":
+	case "mkfs.xfs":
 		return &programs[1168]
-	case "mkfs.vfat":
+	case "mkfs.btrfs":
 		return &programs[1169]
-	case "mkfs.fat":
+	case "mkfs.vfat":
 		return &programs[1170]
-	case "mkfs.ntfs":
+	case "mkfs.fat":
 		return &programs[1171]
-	case "mke2fs":
+	case "mkfs.ntfs":
 		return &programs[1172]
-	case "blkdiscard":
+	case "mke2fs":
 		return &programs[1173]
-	case "ddrescue":
+	case "blkdiscard":
 		return &programs[1174]
-	case "mktemp":
+	case "ddrescue":
 		return &programs[1175]
-	case "mocha":
+	case "mktemp":
 		return &programs[1176]
-	case "mongo":
+	case "mocha":
 		return &programs[1177]
-	case "mongodump":
+	case "mongo":
 		return &programs[1178]
-	case "mongoexport":
+	case "mongodump":
 		return &programs[1179]
-	case "mongoimport":
+	case "mongoexport":
 		return &programs[1180]
-	case "clickhouse":
+	case "mongoimport":
 		return &programs[1181]
-	case "boundary":
+	case "clickhouse":
 		return &programs[1182]
-	case "waypoint":
+	case "boundary":
 		return &programs[1183]
-	case "memcached":
+	case "waypoint":
 		return &programs[1184]
-	case "redis-server":
+	case "memcached":
 		return &programs[1185]
-	case "cockroach":
+	case "redis-server":
 		return &programs[1186]
-	case "surreal":
+	case "cockroach":
 		return &programs[1187]
-	case "neo4j":
+	case "surreal":
 		return &programs[1188]
-	case "cypher-shell":
+	case "neo4j":
 		return &programs[1189]
-	case "sqlplus":
+	case "cypher-shell":
 		return &programs[1190]
-	case "snowsql":
+	case "sqlplus":
 		return &programs[1191]
-	case "trino":
+	case "snowsql":
 		return &programs[1192]
-	case "presto":
+	case "trino":
 		return &programs[1193]
-	case "beeline":
+	case "presto":
 		return &programs[1194]
-	case "hive":
+	case "beeline":
 		return &programs[1195]
-	case "spark-submit":
+	case "hive":
 		return &programs[1196]
-	case "spark-shell":
+	case "spark-submit":
 		return &programs[1197]
-	case "pyspark":
+	case "spark-shell":
 		return &programs[1198]
-	case "hadoop":
+	case "pyspark":
 		return &programs[1199]
-	case "hdfs":
+	case "hadoop":
 		return &programs[1200]
-	case "kafka-topics":
+	case "hdfs":
 		return &programs[1201]
-	case "kafka-console-consumer":
+	case "kafka-topics":
 		return &programs[1202]
-	case "kafka-console-producer":
+	case "kafka-console-consumer":
 		return &programs[1203]
-	case "kcat":
+	case "kafka-console-producer":
 		return &programs[1204]
-	case "nats":
+	case "kcat":
 		return &programs[1205]
-	case "flyway":
+	case "nats":
 		return &programs[1206]
-	case "liquibase":
+	case "flyway":
 		return &programs[1207]
-	case "dbmate":
+	case "liquibase":
 		return &programs[1208]
-	case "migrate":
+	case "dbmate":
 		return &programs[1209]
-	case "goose-db":
+	case "migrate":
 		return &programs[1210]
-	case "atlas":
+	case "goose-db":
 		return &programs[1211]
-	case "sqitch":
+	case "atlas":
 		return &programs[1212]
-	case "hasura":
+	case "sqitch":
 		return &programs[1213]
-	case "neonctl":
+	case "hasura":
 		return &programs[1214]
-	case "turso":
+	case "neonctl":
 		return &programs[1215]
-	case "pscale":
+	case "turso":
 		return &programs[1216]
-	case "usql":
+	case "pscale":
 		return &programs[1217]
-	case "pgcli":
+	case "usql":
 		return &programs[1218]
-	case "mycli":
+	case "pgcli":
 		return &programs[1219]
-	case "mongorestore":
+	case "mycli":
 		return &programs[1220]
-	case "mongosh":
+	case "mongorestore":
 		return &programs[1221]
-	case "more":
+	case "mongosh":
 		return &programs[1222]
-	case "mosh":
+	case "more":
 		return &programs[1223]
-	case "mount":
+	case "mosh":
 		return &programs[1224]
-	case "mtr":
+	case "mount":
 		return &programs[1225]
-	case "traceroute6":
+	case "mtr":
 		return &programs[1226]
-	case "multipass":
+	case "traceroute6":
 		return &programs[1227]
-	case "multipath":
+	case "multipass":
 		return &programs[1228]
-	case "multitail":
+	case "multipath":
 		return &programs[1229]
-	case "mutt":
+	case "multitail":
 		return &programs[1230]
-	case "neomutt":
+	case "mutt":
 		return &programs[1231]
-	case "mv":
+	case "neomutt":
 		return &programs[1232]
-	case "mvn":
+	case "mv":
 		return &programs[1233]
-	case "mvnw":
+	case "mvn":
 		return &programs[1234]
-	case "mvnd":
+	case "mvnw":
 		return &programs[1235]
-	case "mypy":
+	case "mvnd":
 		return &programs[1236]
-	case "pyright":
+	case "mypy":
 		return &programs[1237]
-	case "basedpyright":
+	case "pyright":
 		return &programs[1238]
-	case "pyre":
+	case "basedpyright":
 		return &programs[1239]
-	case "pytype":
+	case "pyre":
 		return &programs[1240]
-	case "flake8":
+	case "pytype":
 		return &programs[1241]
-	case "pylint":
+	case "flake8":
 		return &programs[1242]
-	case "pyflakes":
+	case "pylint":
 		return &programs[1243]
-	case "pycodestyle":
+	case "pyflakes":
 		return &programs[1244]
-	case "pydocstyle":
+	case "pycodestyle":
 		return &programs[1245]
-	case "bandit":
+	case "pydocstyle":
 		return &programs[1246]
-	case "vulture":
+	case "bandit":
 		return &programs[1247]
-	case "radon":
+	case "vulture":
 		return &programs[1248]
-	case "xenon":
+	case "radon":
 		return &programs[1249]
-	case "pyroma":
+	case "xenon":
 		return &programs[1250]
-	case "interrogate":
+	case "pyroma":
 		return &programs[1251]
-	case "safety":
+	case "interrogate":
 		return &programs[1252]
-	case "pip-audit":
+	case "safety":
 		return &programs[1253]
-	case "semgrep":
+	case "pip-audit":
 		return &programs[1254]
-	case "ty":
+	case "semgrep":
 		return &programs[1255]
-	case "zuban":
+	case "ty":
 		return &programs[1256]
-	case "dmypy":
+	case "zuban":
 		return &programs[1257]
-	case "ansible-lint":
+	case "dmypy":
 		return &programs[1258]
-	case "cfn-lint":
+	case "ansible-lint":
 		return &programs[1259]
-	case "sqlfluff":
+	case "cfn-lint":
 		return &programs[1260]
-	case "codespell":
+	case "sqlfluff":
 		return &programs[1261]
-	case "curlylint":
+	case "codespell":
 		return &programs[1262]
-	case "refurb":
+	case "curlylint":
 		return &programs[1263]
-	case "fixit":
+	case "refurb":
 		return &programs[1264]
-	case "slotscheck":
+	case "fixit":
 		return &programs[1265]
-	case "import-linter":
+	case "slotscheck":
 		return &programs[1266]
-	case "lint-imports":
+	case "import-linter":
 		return &programs[1267]
-	case "deptry":
+	case "lint-imports":
 		return &programs[1268]
-	case "mutmut":
+	case "deptry":
 		return &programs[1269]
-	case "proselint":
+	case "mutmut":
 		return &programs[1270]
-	case "vale":
+	case "proselint":
 		return &programs[1271]
-	case "rstcheck":
+	case "vale":
 		return &programs[1272]
-	case "doc8":
+	case "rstcheck":
 		return &programs[1273]
-	case "check-manifest":
+	case "doc8":
 		return &programs[1274]
-	case "towncrier":
+	case "check-manifest":
 		return &programs[1275]
-	case "bumpversion":
+	case "towncrier":
 		return &programs[1276]
-	case "bump2version":
+	case "bumpversion":
 		return &programs[1277]
-	case "bump-my-version":
+	case "bump2version":
 		return &programs[1278]
-	case "cz":
+	case "bump-my-version":
 		return &programs[1279]
-	case "commitizen":
+	case "cz":
 		return &programs[1280]
-	case "jupytext":
+	case "commitizen":
 		return &programs[1281]
-	case "stubtest":
+	case "jupytext":
 		return &programs[1282]
-	case "stubgen":
+	case "stubtest":
 		return &programs[1283]
-	case "mysql":
+	case "stubgen":
 		return &programs[1284]
-	case "mariadb":
+	case "mysql":
 		return &programs[1285]
-	case "mysqladmin":
+	case "mariadb":
 		return &programs[1286]
-	case "mysqldump":
+	case "mysqladmin":
 		return &programs[1287]
-	case "mysqlimport":
+	case "mysqldump":
 		return &programs[1288]
-	case "mariadb-import":
+	case "mysqlimport":
 		return &programs[1289]
-	case "mysqlshow":
+	case "mariadb-import":
 		return &programs[1290]
-	case "named-checkconf":
+	case "mysqlshow":
 		return &programs[1291]
-	case "nload":
+	case "named-checkconf":
 		return &programs[1292]
-	case "nawk":
+	case "nload":
 		return &programs[1293]
-	case "original-awk":
+	case "nawk":
 		return &programs[1294]
-	case "goawk":
+	case "original-awk":
 		return &programs[1295]
-	case "nc":
+	case "goawk":
 		return &programs[1296]
-	case "netcat":
+	case "nc":
 		return &programs[1297]
-	case "ncat":
+	case "netcat":
 		return &programs[1298]
-	case "nc.openbsd":
+	case "ncat":
 		return &programs[1299]
-	case "nc.traditional":
+	case "nc.openbsd":
 		return &programs[1300]
-	case "ncdu":
+	case "nc.traditional":
 		return &programs[1301]
-	case "gdu":
+	case "ncdu":
 		return &programs[1302]
-	case "dua":
+	case "gdu":
 		return &programs[1303]
-	case "netplan":
+	case "dua":
 		return &programs[1304]
-	case "netstat":
+	case "netplan":
 		return &programs[1305]
-	case "networksetup":
+	case "netstat":
 		return &programs[1306]
-	case "newgrp":
+	case "networksetup":
 		return &programs[1307]
-	case "next":
+	case "newgrp":
 		return &programs[1308]
-	case "parcel":
+	case "next":
 		return &programs[1309]
-	case "snowpack":
+	case "parcel":
 		return &programs[1310]
-	case "wmr":
+	case "snowpack":
 		return &programs[1311]
-	case "metro":
+	case "wmr":
 		return &programs[1312]
-	case "turbopack":
+	case "metro":
 		return &programs[1313]
-	case "postcss":
+	case "turbopack":
 		return &programs[1314]
-	case "tailwindcss":
+	case "postcss":
 		return &programs[1315]
-	case "sass":
+	case "tailwindcss":
 		return &programs[1316]
-	case "lessc":
+	case "sass":
 		return &programs[1317]
-	case "stylus":
+	case "lessc":
 		return &programs[1318]
-	case "pug":
+	case "stylus":
 		return &programs[1319]
-	case "uglifyjs":
+	case "pug":
 		return &programs[1320]
-	case "terser":
+	case "uglifyjs":
 		return &programs[1321]
-	case "cleancss":
+	case "terser":
 		return &programs[1322]
-	case "html-minifier":
+	case "cleancss":
 		return &programs[1323]
-	case "svelte-kit":
+	case "html-minifier":
 		return &programs[1324]
-	case "svelte-check":
+	case "svelte-kit":
 		return &programs[1325]
-	case "nuxt":
+	case "svelte-check":
 		return &programs[1326]
-	case "nuxi":
+	case "nuxt":
 		return &programs[1327]
-	case "astro":
+	case "nuxi":
 		return &programs[1328]
-	case "remix":
+	case "astro":
 		return &programs[1329]
-	case "gatsby":
+	case "remix":
 		return &programs[1330]
-	case "vue-cli-service":
+	case "gatsby":
 		return &programs[1331]
-	case "react-scripts":
+	case "vue-cli-service":
 		return &programs[1332]
-	case "craco":
+	case "react-scripts":
 		return &programs[1333]
-	case "ng":
+	case "craco":
 		return &programs[1334]
-	case "nest":
+	case "ng":
 		return &programs[1335]
-	case "expo":
+	case "nest":
 		return &programs[1336]
-	case "eas":
+	case "expo":
 		return &programs[1337]
-	case "react-native":
+	case "eas":
 		return &programs[1338]
-	case "ionic":
+	case "react-native":
 		return &programs[1339]
-	case "capacitor":
+	case "ionic":
 		return &programs[1340]
-	case "cap":
+	case "capacitor":
 		return &programs[1341]
-	case "quasar":
+	case "cap":
 		return &programs[1342]
-	case "ember":
+	case "quasar":
 		return &programs[1343]
-	case "docusaurus":
+	case "ember":
 		return &programs[1344]
-	case "vuepress":
+	case "docusaurus":
 		return &programs[1345]
-	case "vitepress":
+	case "vuepress":
 		return &programs[1346]
-	case "eleventy":
+	case "vitepress":
 		return &programs[1347]
-	case "strapi":
+	case "eleventy":
 		return &programs[1348]
-	case "medusa":
+	case "strapi":
 		return &programs[1349]
-	case "payload":
+	case "medusa":
 		return &programs[1350]
-	case "wrangler":
+	case "payload":
 		return &programs[1351]
-	case "vercel":
+	case "wrangler":
 		return &programs[1352]
-	case "netlify":
+	case "vercel":
 		return &programs[1353]
-	case "firebase":
+	case "netlify":
 		return &programs[1354]
-	case "amplify":
+	case "firebase":
 		return &programs[1355]
-	case "serverless":
+	case "amplify":
 		return &programs[1356]
-	case "sls":
+	case "serverless":
 		return &programs[1357]
-	case "sst":
+	case "sls":
 		return &programs[1358]
-	case "supabase":
+	case "sst":
 		return &programs[1359]
-	case "prisma":
+	case "supabase":
 		return &programs[1360]
-	case "drizzle-kit":
+	case "prisma":
 		return &programs[1361]
-	case "typeorm":
+	case "drizzle-kit":
 		return &programs[1362]
-	case "sequelize":
+	case "typeorm":
 		return &programs[1363]
-	case "sequelize-cli":
+	case "sequelize":
 		return &programs[1364]
-	case "knex":
+	case "sequelize-cli":
 		return &programs[1365]
-	case "mikro-orm":
+	case "knex":
 		return &programs[1366]
-	case "graphql-codegen":
+	case "mikro-orm":
 		return &programs[1367]
-	case "openapi-generator":
+	case "graphql-codegen":
 		return &programs[1368]
-	case "openapi-generator-cli":
+	case "openapi-generator":
 		return &programs[1369]
-	case "openapi-typescript":
+	case "openapi-generator-cli":
 		return &programs[1370]
-	case "orval":
+	case "openapi-typescript":
 		return &programs[1371]
-	case "swagger-cli":
+	case "orval":
 		return &programs[1372]
-	case "redocly":
+	case "swagger-cli":
 		return &programs[1373]
-	case "spectral":
+	case "redocly":
 		return &programs[1374]
-	case "changeset":
+	case "spectral":
 		return &programs[1375]
-	case "semantic-release":
+	case "changeset":
 		return &programs[1376]
-	case "release-it":
+	case "semantic-release":
 		return &programs[1377]
-	case "np":
+	case "release-it":
 		return &programs[1378]
-	case "turbo":
+	case "np":
 		return &programs[1379]
-	case "rush":
+	case "turbo":
 		return &programs[1380]
-	case "rushx":
+	case "rush":
 		return &programs[1381]
-	case "wireit":
+	case "rushx":
 		return &programs[1382]
-	case "moon":
+	case "wireit":
 		return &programs[1383]
-	case "husky":
+	case "moon":
 		return &programs[1384]
-	case "patch-package":
+	case "husky":
 		return &programs[1385]
-	case "live-server":
+	case "patch-package":
 		return &programs[1386]
-	case "json-server":
+	case "live-server":
 		return &programs[1387]
-	case "browser-sync":
+	case "json-server":
 		return &programs[1388]
-	case "localtunnel":
+	case "browser-sync":
 		return &programs[1389]
-	case "lt":
+	case "localtunnel":
 		return &programs[1390]
-	case "pm2":
+	case "lt":
 		return &programs[1391]
-	case "forever":
+	case "pm2":
 		return &programs[1392]
-	case "plop":
+	case "forever":
 		return &programs[1393]
-	case "hygen":
+	case "plop":
 		return &programs[1394]
-	case "yo":
+	case "hygen":
 		return &programs[1395]
-	case "degit":
+	case "yo":
 		return &programs[1396]
-	case "tiged":
+	case "degit":
 		return &programs[1397]
-	case "create-react-app":
+	case "tiged":
 		return &programs[1398]
-	case "create-next-app":
+	case "create-react-app":
 		return &programs[1399]
-	case "create-vite":
+	case "create-next-app":
 		return &programs[1400]
-	case "shadcn":
+	case "create-vite":
 		return &programs[1401]
-	case "vsce":
+	case "shadcn":
 		return &programs[1402]
-	case "ovsx":
+	case "vsce":
 		return &programs[1403]
-	case "electron":
+	case "ovsx":
 		return &programs[1404]
-	case "electron-builder":
+	case "electron":
 		return &programs[1405]
-	case "electron-forge":
+	case "electron-builder":
 		return &programs[1406]
-	case "tauri":
+	case "electron-forge":
 		return &programs[1407]
-	case "esm":
+	case "tauri":
 		return &programs[1408]
-	case "zx":
+	case "esm":
 		return &programs[1409]
-	case "wasp":
+	case "zx":
 		return &programs[1410]
-	case "convex":
+	case "wasp":
 		return &programs[1411]
-	case "inngest":
+	case "convex":
 		return &programs[1412]
-	case "trigger":
+	case "inngest":
 		return &programs[1413]
-	case "solid":
+	case "trigger":
 		return &programs[1414]
-	case "qwik":
+	case "solid":
 		return &programs[1415]
-	case "hardhat":
+	case "qwik":
 		return &programs[1416]
-	case "forge":
+	case "hardhat":
 		return &programs[1417]
-	case "cast":
+	case "forge":
 		return &programs[1418]
-	case "anvil":
+	case "cast":
 		return &programs[1419]
-	case "truffle":
+	case "anvil":
 		return &programs[1420]
-	case "anchor":
+	case "truffle":
 		return &programs[1421]
-	case "solana":
+	case "anchor":
 		return &programs[1422]
-	case "nft":
+	case "solana":
 		return &programs[1423]
-	case "nginx":
+	case "nft":
 		return &programs[1424]
-	case "ngrok":
+	case "nginx":
 		return &programs[1425]
-	case "nice":
+	case "ngrok":
 		return &programs[1426]
-	case "ninja":
+	case "nice":
 		return &programs[1427]
-	case "ninja-build":
+	case "ninja":
 		return &programs[1428]
-	case "nix":
+	case "ninja-build":
 		return &programs[1429]
-	case "nix-shell":
+	case "nix":
 		return &programs[1430]
-	case "nl":
+	case "nix-shell":
 		return &programs[1431]
-	case "nm":
+	case "nl":
 		return &programs[1432]
-	case "objdump":
+	case "nm":
 		return &programs[1433]
-	case "readelf":
+	case "objdump":
 		return &programs[1434]
-	case "size":
+	case "readelf":
 		return &programs[1435]
-	case "otool":
+	case "size":
 		return &programs[1436]
-	case "nmap":
+	case "otool":
 		return &programs[1437]
-	case "nmcli":
+	case "nmap":
 		return &programs[1438]
-	case "node":
+	case "nmcli":
 		return &programs[1439]
-	case "nodejs":
+	case "node":
 		return &programs[1440]
-	case "node.exe":
+	case "nodejs":
 		return &programs[1441]
-	case "nodemon":
+	case "node.exe":
 		return &programs[1442]
-	case "nohup":
+	case "nodemon":
 		return &programs[1443]
-	case "nomad":
+	case "nohup":
 		return &programs[1444]
-	case "npm":
+	case "nomad":
 		return &programs[1445]
-	case "npm-run-all":
+	case "npm":
 		return &programs[1446]
-	case "run-s":
+	case "npm-run-all":
 		return &programs[1447]
-	case "run-p":
+	case "run-s":
 		return &programs[1448]
-	case "npm-run-all2":
+	case "run-p":
 		return &programs[1449]
-	case "nproc":
+	case "npm-run-all2":
 		return &programs[1450]
-	case "npx":
+	case "nproc":
 		return &programs[1451]
-	case "nsenter":
+	case "npx":
 		return &programs[1452]
-	case "ntpq":
+	case "nsenter":
 		return &programs[1453]
-	case "nu":
+	case "ntpq":
 		return &programs[1454]
-	case "elvish":
+	case "nu":
 		return &programs[1455]
-	case "xonsh":
+	case "elvish":
 		return &programs[1456]
-	case "pwsh":
+	case "xonsh":
 		return &programs[1457]
-	case "powershell":
+	case "pwsh":
 		return &programs[1458]
-	case "cmd":
+	case "powershell":
 		return &programs[1459]
-	case "cmd.exe":
+	case "cmd":
 		return &programs[1460]
-	case "powershell.exe":
+	case "cmd.exe":
 		return &programs[1461]
-	case "numactl":
+	case "powershell.exe":
 		return &programs[1462]
-	case "numfmt":
+	case "numactl":
 		return &programs[1463]
-	case "nvidia-smi":
+	case "numfmt":
 		return &programs[1464]
-	case "nvme":
+	case "nvidia-smi":
 		return &programs[1465]
-	case "ocaml":
+	case "nvme":
 		return &programs[1466]
-	case "od":
+	case "ocaml":
 		return &programs[1467]
-	case "op":
+	case "od":
 		return &programs[1468]
-	case "doppler":
+	case "op":
 		return &programs[1469]
-	case "openrsync":
+	case "doppler":
 		return &programs[1470]
-	case "openssl":
+	case "openrsync":
 		return &programs[1471]
-	case "opentofu":
+	case "openssl":
 		return &programs[1472]
-	case "oras":
+	case "opentofu":
 		return &programs[1473]
-	case "osascript":
+	case "oras":
 		return &programs[1474]
-	case "packer":
+	case "osascript":
 		return &programs[1475]
-	case "pacman":
+	case "packer":
 		return &programs[1476]
-	case "pandoc":
+	case "pacman":
 		return &programs[1477]
-	case "parallel":
+	case "pandoc":
 		return &programs[1478]
-	case "parted":
+	case "parallel":
 		return &programs[1479]
-	case "paste":
+	case "parted":
 		return &programs[1480]
-	case "patch":
+	case "paste":
 		return &programs[1481]
-	case "pathchk":
+	case "patch":
 		return &programs[1482]
-	case "pbzip2":
+	case "pathchk":
 		return &programs[1483]
-	case "lbzip2":
+	case "pbzip2":
 		return &programs[1484]
-	case "lzop":
+	case "lbzip2":
 		return &programs[1485]
-	case "lrzip":
+	case "lzop":
 		return &programs[1486]
-	case "pct":
+	case "lrzip":
 		return &programs[1487]
-	case "pctrestore":
+	case "pct":
 		return &programs[1488]
-	case "pdfinfo":
+	case "pctrestore":
 		return &programs[1489]
-	case "pdftotext":
+	case "pdfinfo":
 		return &programs[1490]
-	case "pdftoppm":
+	case "pdftotext":
 		return &programs[1491]
-	case "pdfimages":
+	case "pdftoppm":
 		return &programs[1492]
-	case "tesseract":
+	case "pdfimages":
 		return &programs[1493]
-	case "ps2pdf":
+	case "tesseract":
 		return &programs[1494]
-	case "pdfseparate":
+	case "ps2pdf":
 		return &programs[1495]
-	case "pdftohtml":
+	case "pdfseparate":
 		return &programs[1496]
-	case "pdftops":
+	case "pdftohtml":
 		return &programs[1497]
-	case "pdftocairo":
+	case "pdftops":
 		return &programs[1498]
-	case "pdm":
+	case "pdftocairo":
 		return &programs[1499]
-	case "hatch":
+	case "pdm":
 		return &programs[1500]
-	case "rye":
+	case "hatch":
 		return &programs[1501]
-	case "pipenv":
+	case "rye":
 		return &programs[1502]
-	case "pixi":
+	case "pipenv":
 		return &programs[1503]
-	case "flit":
+	case "pixi":
 		return &programs[1504]
-	case "perf":
+	case "flit":
 		return &programs[1505]
-	case "perl":
+	case "perf":
 		return &programs[1506]
-	case "perl5":
+	case "perl":
 		return &programs[1507]
-	case "perl5.36":
+	case "perl5":
 		return &programs[1508]
-	case "perl5.38":
+	case "perl5.36":
 		return &programs[1509]
-	case "perl5.40":
+	case "perl5.38":
 		return &programs[1510]
-	case "pg_dump":
+	case "perl5.40":
 		return &programs[1511]
-	case "pg_dumpall":
+	case "pg_dump":
 		return &programs[1512]
-	case "pg_basebackup":
+	case "pg_dumpall":
 		return &programs[1513]
-	case "vacuumdb":
+	case "pg_basebackup":
 		return &programs[1514]
-	case "reindexdb":
+	case "vacuumdb":
 		return &programs[1515]
-	case "createdb":
+	case "reindexdb":
 		return &programs[1516]
-	case "createuser":
+	case "createdb":
 		return &programs[1517]
-	case "initdb":
+	case "createuser":
 		return &programs[1518]
-	case "pg_isready":
+	case "initdb":
 		return &programs[1519]
-	case "pg_lsclusters":
+	case "pg_isready":
 		return &programs[1520]
-	case "pg_resetwal":
+	case "pg_lsclusters":
 		return &programs[1521]
-	case "pg_restore":
+	case "pg_resetwal":
 		return &programs[1522]
-	case "pgbench":
+	case "pg_restore":
 		return &programs[1523]
-	case "clusterdb":
+	case "pgbench":
 		return &programs[1524]
-	case "pg_ctl":
+	case "clusterdb":
 		return &programs[1525]
-	case "pg_ctlcluster":
+	case "pg_ctl":
 		return &programs[1526]
-	case "pgrep":
+	case "pg_ctlcluster":
 		return &programs[1527]
-	case "php":
+	case "pgrep":
 		return &programs[1528]
-	case "php7.4":
+	case "php":
 		return &programs[1529]
-	case "php8.0":
+	case "php7.4":
 		return &programs[1530]
-	case "php8.1":
+	case "php8.0":
 		return &programs[1531]
-	case "php8.2":
+	case "php8.1":
 		return &programs[1532]
-	case "php8.3":
+	case "php8.2":
 		return &programs[1533]
-	case "php8.4":
+	case "php8.3":
 		return &programs[1534]
-	case "php-cgi":
+	case "php8.4":
 		return &programs[1535]
-	case "phpunit":
+	case "php-cgi":
 		return &programs[1536]
-	case "pest":
+	case "phpunit":
 		return &programs[1537]
-	case "phpstan":
+	case "pest":
 		return &programs[1538]
-	case "psalm":
+	case "phpstan":
 		return &programs[1539]
-	case "phpcs":
+	case "psalm":
 		return &programs[1540]
-	case "phpcbf":
+	case "phpcs":
 		return &programs[1541]
-	case "php-cs-fixer":
+	case "phpcbf":
 		return &programs[1542]
-	case "pint":
+	case "php-cs-fixer":
 		return &programs[1543]
-	case "rector":
+	case "pint":
 		return &programs[1544]
-	case "phpmd":
+	case "rector":
 		return &programs[1545]
-	case "infection":
+	case "phpmd":
 		return &programs[1546]
-	case "phan":
+	case "infection":
 		return &programs[1547]
-	case "deptrac":
+	case "phan":
 		return &programs[1548]
-	case "larastan":
+	case "deptrac":
 		return &programs[1549]
-	case "behat":
+	case "larastan":
 		return &programs[1550]
-	case "codecept":
+	case "behat":
 		return &programs[1551]
-	case "paratest":
+	case "codecept":
 		return &programs[1552]
-	case "artisan":
+	case "paratest":
 		return &programs[1553]
-	case "symfony":
+	case "artisan":
 		return &programs[1554]
-	case "drush":
+	case "symfony":
 		return &programs[1555]
-	case "wp":
+	case "drush":
 		return &programs[1556]
-	case "pickletools":
+	case "wp":
 		return &programs[1557]
-	case "pidwait":
+	case "pickletools":
 		return &programs[1558]
-	case "pigz":
+	case "pidwait":
 		return &programs[1559]
-	case "unpigz":
+	case "pigz":
 		return &programs[1560]
-	case "compress":
+	case "unpigz":
 		return &programs[1561]
-	case "uncompress":
+	case "compress":
 		return &programs[1562]
-	case "zopfli":
+	case "uncompress":
 		return &programs[1563]
-	case "brotli":
+	case "zopfli":
 		return &programs[1564]
-	case "ping":
+	case "brotli":
 		return &programs[1565]
-	case "ping6":
+	case "ping":
 		return &programs[1566]
-	case "arping":
+	case "ping6":
 		return &programs[1567]
-	case "fping":
+	case "arping":
 		return &programs[1568]
-	case "pinky":
+	case "fping":
 		return &programs[1569]
-	case "pip":
+	case "pinky":
 		return &programs[1570]
-	case "pip2":
+	case "pip":
 		return &programs[1571]
-	case "pip3.8":
+	case "pip2":
 		return &programs[1572]
-	case "pip3.9":
+	case "pip3.8":
 		return &programs[1573]
-	case "pip3.10":
+	case "pip3.9":
 		return &programs[1574]
-	case "pip3.11":
+	case "pip3.10":
 		return &programs[1575]
-	case "pip3.12":
+	case "pip3.11":
 		return &programs[1576]
-	case "pip3.13":
+	case "pip3.12":
 		return &programs[1577]
-	case "pip3.14":
+	case "pip3.13":
 		return &programs[1578]
-	case "pip.exe":
+	case "pip3.14":
 		return &programs[1579]
-	case "pip3":
+	case "pip.exe":
 		return &programs[1580]
-	case "pipx":
+	case "pip3":
 		return &programs[1581]
-	case "pkexec":
+	case "pipx":
 		return &programs[1582]
-	case "pkgutil":
+	case "pkexec":
 		return &programs[1583]
-	case "pkill":
+	case "pkgutil":
 		return &programs[1584]
-	case "playwright":
+	case "pkill":
 		return &programs[1585]
-	case "plink":
+	case "playwright":
 		return &programs[1586]
-	case "plocate":
+	case "plink":
 		return &programs[1587]
-	case "mlocate":
+	case "plocate":
 		return &programs[1588]
-	case "plutil":
+	case "mlocate":
 		return &programs[1589]
-	case "pnpm":
+	case "plutil":
 		return &programs[1590]
-	case "pnpx":
+	case "pnpm":
 		return &programs[1591]
-	case "poetry":
+	case "pnpx":
 		return &programs[1592]
-	case "popd":
+	case "poetry":
 		return &programs[1593]
-	case "pr":
+	case "popd":
 		return &programs[1594]
-	case "pre-commit":
+	case "pr":
 		return &programs[1595]
-	case "prek":
+	case "pre-commit":
 		return &programs[1596]
-	case "lefthook":
+	case "prek":
 		return &programs[1597]
-	case "overcommit":
+	case "lefthook":
 		return &programs[1598]
-	case "prettier":
+	case "overcommit":
 		return &programs[1599]
-	case "print":
+	case "prettier":
 		return &programs[1600]
-	case "printenv":
+	case "print":
 		return &programs[1601]
-	case "printf":
+	case "printenv":
 		return &programs[1602]
-	case "prlimit":
+	case "printf":
 		return &programs[1603]
-	case "profiles":
+	case "prlimit":
 		return &programs[1604]
-	case "proot":
+	case "profiles":
 		return &programs[1605]
-	case "protoc":
+	case "proot":
 		return &programs[1606]
-	case "proxychains4":
+	case "protoc":
 		return &programs[1607]
-	case "proxychains":
+	case "proxychains4":
 		return &programs[1608]
-	case "ps":
+	case "proxychains":
 		return &programs[1609]
-	case "pscp":
+	case "ps":
 		return &programs[1610]
-	case "psql":
+	case "pscp":
 		return &programs[1611]
-	case "ptx":
+	case "psql":
 		return &programs[1612]
-	case "pulumi":
+	case "ptx":
 		return &programs[1613]
-	case "pushd":
+	case "pulumi":
 		return &programs[1614]
-	case "pv":
+	case "pushd":
 		return &programs[1615]
-	case "pve-firewall":
+	case "pv":
 		return &programs[1616]
-	case "pveam":
+	case "pve-firewall":
 		return &programs[1617]
-	case "pveceph":
+	case "pveam":
 		return &programs[1618]
-	case "pvecm":
+	case "pveceph":
 		return &programs[1619]
-	case "pvenode":
+	case "pvecm":
 		return &programs[1620]
-	case "ha-manager":
+	case "pvenode":
 		return &programs[1621]
-	case "pvereport":
+	case "ha-manager":
 		return &programs[1622]
-	case "corosync-quorumtool":
+	case "pvereport":
 		return &programs[1623]
-	case "pvesh":
+	case "corosync-quorumtool":
 		return &programs[1624]
-	case "pvesm":
+	case "pvesh":
 		return &programs[1625]
-	case "pvesr":
+	case "pvesm":
 		return &programs[1626]
-	case "pmxcfs":
+	case "pvesr":
 		return &programs[1627]
-	case "pvedaemon":
+	case "pmxcfs":
 		return &programs[1628]
-	case "pveproxy":
+	case "pvedaemon":
 		return &programs[1629]
-	case "pvestatd":
+	case "pveproxy":
 		return &programs[1630]
-	case "proxmox-backup-client":
+	case "pvestatd":
 		return &programs[1631]
-	case "proxmox-backup-manager":
+	case "proxmox-backup-client":
 		return &programs[1632]
-	case "rados":
+	case "proxmox-backup-manager":
 		return &programs[1633]
-	case "crm":
+	case "rados":
 		return &programs[1634]
-	case "pcs":
+	case "crm":
 		return &programs[1635]
-	case "pvesubscription":
+	case "pcs":
 		return &programs[1636]
-	case "pveum":
+	case "pvesubscription":
 		return &programs[1637]
-	case "pveversion":
+	case "pveum":
 		return &programs[1638]
-	case "pwd":
+	case "pveversion":
 		return &programs[1639]
-	case "py_compile":
+	case "pwd":
 		return &programs[1640]
-	case "compileall":
+	case "py_compile":
 		return &programs[1641]
-	case "pydoc":
+	case "compileall":
 		return &programs[1642]
-	case "pyproject-build":
+	case "pydoc":
 		return &programs[1643]
-	case "build":
+	case "pyproject-build":
 		return &programs[1644]
-	case "pypy":
+	case "build":
 		return &programs[1645]
-	case "pypy3":
+	case "pypy":
 		return &programs[1646]
-	case "python.exe":
+	case "pypy3":
 		return &programs[1647]
-	case "py":
+	case "python.exe":
 		return &programs[1648]
-	case "pytest":
+	case "py":
 		return &programs[1649]
-	case "py.test":
+	case "pytest":
 		return &programs[1650]
-	case "python":
+	case "py.test":
 		return &programs[1651]
-	case "python2":
+	case "python":
 		return &programs[1652]
-	case "python3":
+	case "python2":
 		return &programs[1653]
-	case "python2.7":
+	case "python3":
 		return &programs[1654]
-	case "python3.7":
+	case "python2.7":
 		return &programs[1655]
-	case "python3.8":
+	case "python3.7":
 		return &programs[1656]
-	case "python3.9":
+	case "python3.8":
 		return &programs[1657]
-	case "python3.10":
+	case "python3.9":
 		return &programs[1658]
-	case "python3.11":
+	case "python3.10":
 		return &programs[1659]
-	case "python3.12":
+	case "python3.11":
 		return &programs[1660]
-	case "python3.13":
+	case "python3.12":
 		return &programs[1661]
-	case "python3.14":
+	case "python3.13":
 		return &programs[1662]
-	case "qm":
+	case "python3.14":
 		return &programs[1663]
-	case "qmrestore":
+	case "qm":
 		return &programs[1664]
-	case "r":
+	case "qmrestore":
 		return &programs[1665]
-	case "rabbitmqadmin":
+	case "r":
 		return &programs[1666]
-	case "rabbitmqctl":
+	case "rabbitmqadmin":
 		return &programs[1667]
-	case "rails":
+	case "rabbitmqctl":
 		return &programs[1668]
-	case "railway":
+	case "rails":
 		return &programs[1669]
-	case "rake":
+	case "railway":
 		return &programs[1670]
-	case "raku":
+	case "rake":
 		return &programs[1671]
-	case "perl6":
+	case "raku":
 		return &programs[1672]
-	case "rbd":
+	case "perl6":
 		return &programs[1673]
-	case "rclone":
+	case "rbd":
 		return &programs[1674]
-	case "rdesktop":
+	case "rclone":
 		return &programs[1675]
-	case "read":
+	case "rdesktop":
 		return &programs[1676]
-	case "readlink":
+	case "read":
 		return &programs[1677]
-	case "realpath":
+	case "readlink":
 		return &programs[1678]
-	case "redis-cli":
+	case "realpath":
 		return &programs[1679]
-	case "remake":
+	case "redis-cli":
 		return &programs[1680]
-	case "bmake":
+	case "remake":
 		return &programs[1681]
-	case "pmake":
+	case "bmake":
 		return &programs[1682]
-	case "rename":
+	case "pmake":
 		return &programs[1683]
-	case "resolvectl":
+	case "rename":
 		return &programs[1684]
-	case "restic":
+	case "resolvectl":
 		return &programs[1685]
-	case "rev":
+	case "restic":
 		return &programs[1686]
-	case "rg":
+	case "rev":
 		return &programs[1687]
-	case "rgrep":
+	case "rg":
 		return &programs[1688]
-	case "ggrep":
+	case "rgrep":
 		return &programs[1689]
-	case "pcregrep":
+	case "ggrep":
 		return &programs[1690]
-	case "pcre2grep":
+	case "pcregrep":
 		return &programs[1691]
-	case "rimraf":
+	case "pcre2grep":
 		return &programs[1692]
-	case "del":
+	case "rimraf":
 		return &programs[1693]
-	case "trash":
+	case "del":
 		return &programs[1694]
-	case "trash-put":
+	case "trash":
 		return &programs[1695]
-	case "del-cli":
+	case "trash-put":
 		return &programs[1696]
-	case "shx":
+	case "del-cli":
 		return &programs[1697]
-	case "cpx":
+	case "shx":
 		return &programs[1698]
-	case "cpy":
+	case "cpx":
 		return &programs[1699]
-	case "ncp":
+	case "cpy":
 		return &programs[1700]
-	case "mkdirp":
+	case "ncp":
 		return &programs[1701]
-	case "copyfiles":
+	case "mkdirp":
 		return &programs[1702]
-	case "replace-in-file":
+	case "copyfiles":
 		return &programs[1703]
-	case "ripgrep":
+	case "replace-in-file":
 		return &programs[1704]
-	case "rlwrap":
+	case "ripgrep":
 		return &programs[1705]
-	case "rm":
+	case "rlwrap":
 		return &programs[1706]
-	case "grm":
+	case "rm":
 		return &programs[1707]
-	case "rmdir":
+	case "grm":
 		return &programs[1708]
-	case "route":
+	case "rmdir":
 		return &programs[1709]
-	case "rpcclient":
+	case "route":
 		return &programs[1710]
-	case "rpm":
+	case "rpcclient":
 		return &programs[1711]
-	case "rscript":
+	case "rpm":
 		return &programs[1712]
-	case "rspec":
+	case "rscript":
 		return &programs[1713]
-	case "rsync":
+	case "rspec":
 		return &programs[1714]
-	case "rubocop":
+	case "rsync":
 		return &programs[1715]
-	case "standardrb":
+	case "rubocop":
 		return &programs[1716]
-	case "reek":
+	case "standardrb":
 		return &programs[1717]
-	case "brakeman":
+	case "reek":
 		return &programs[1718]
-	case "erblint":
+	case "brakeman":
 		return &programs[1719]
-	case "haml-lint":
+	case "erblint":
 		return &programs[1720]
-	case "slim-lint":
+	case "haml-lint":
 		return &programs[1721]
-	case "srb":
+	case "slim-lint":
 		return &programs[1722]
-	case "steep":
+	case "srb":
 		return &programs[1723]
-	case "sorbet":
+	case "steep":
 		return &programs[1724]
-	case "solargraph":
+	case "sorbet":
 		return &programs[1725]
-	case "yard":
+	case "solargraph":
 		return &programs[1726]
-	case "rails_best_practices":
+	case "yard":
 		return &programs[1727]
-	case "fasterer":
+	case "rails_best_practices":
 		return &programs[1728]
-	case "flog":
+	case "fasterer":
 		return &programs[1729]
-	case "flay":
+	case "flog":
 		return &programs[1730]
-	case "ruby":
+	case "flay":
 		return &programs[1731]
-	case "ruby2.7":
+	case "ruby":
 		return &programs[1732]
-	case "ruby3.0":
+	case "ruby2.7":
 		return &programs[1733]
-	case "ruby3.1":
+	case "ruby3.0":
 		return &programs[1734]
-	case "ruby3.2":
+	case "ruby3.1":
 		return &programs[1735]
-	case "ruby3.3":
+	case "ruby3.2":
 		return &programs[1736]
-	case "ruff":
+	case "ruby3.3":
 		return &programs[1737]
-	case "run0":
+	case "ruff":
 		return &programs[1738]
-	case "runcon":
+	case "run0":
 		return &programs[1739]
-	case "runuser":
+	case "runcon":
 		return &programs[1740]
-	case "rustc":
+	case "runuser":
 		return &programs[1741]
-	case "rustfmt":
+	case "rustc":
 		return &programs[1742]
-	case "rustup":
+	case "rustfmt":
 		return &programs[1743]
-	case "s3cmd":
+	case "rustup":
 		return &programs[1744]
-	case "samu":
+	case "s3cmd":
 		return &programs[1745]
-	case "say":
+	case "samu":
 		return &programs[1746]
-	case "open":
+	case "say":
 		return &programs[1747]
-	case "xdg-open":
+	case "open":
 		return &programs[1748]
-	case "start":
+	case "xdg-open":
 		return &programs[1749]
-	case "explorer.exe":
+	case "start":
 		return &programs[1750]
-	case "afplay":
+	case "explorer.exe":
 		return &programs[1751]
-	case "aplay":
+	case "afplay":
 		return &programs[1752]
-	case "paplay":
+	case "aplay":
 		return &programs[1753]
-	case "notify-send":
+	case "paplay":
 		return &programs[1754]
-	case "pbcopy":
+	case "notify-send":
 		return &programs[1755]
-	case "pbpaste":
+	case "pbcopy":
 		return &programs[1756]
-	case "xclip":
+	case "pbpaste":
 		return &programs[1757]
-	case "xsel":
+	case "xclip":
 		return &programs[1758]
-	case "wl-copy":
+	case "xsel":
 		return &programs[1759]
-	case "wl-paste":
+	case "wl-copy":
 		return &programs[1760]
-	case "clip.exe":
+	case "wl-paste":
 		return &programs[1761]
-	case "screencapture":
+	case "clip.exe":
 		return &programs[1762]
-	case "scrot":
+	case "screencapture":
 		return &programs[1763]
-	case "import":
+	case "scrot":
 		return &programs[1764]
-	case "xdotool":
+	case "import":
 		return &programs[1765]
-	case "wmctrl":
+	case "xdotool":
 		return &programs[1766]
-	case "xprop":
+	case "wmctrl":
 		return &programs[1767]
-	case "xrandr":
+	case "xprop":
 		return &programs[1768]
-	case "gsettings":
+	case "xrandr":
 		return &programs[1769]
-	case "dconf":
+	case "gsettings":
 		return &programs[1770]
-	case "zenity":
+	case "dconf":
 		return &programs[1771]
-	case "dialog":
+	case "zenity":
 		return &programs[1772]
-	case "whiptail":
+	case "dialog":
 		return &programs[1773]
-	case "mail":
+	case "whiptail":
 		return &programs[1774]
-	case "mailx":
+	case "mail":
 		return &programs[1775]
-	case "msmtp":
+	case "mailx":
 		return &programs[1776]
-	case "swaks":
+	case "msmtp":
 		return &programs[1777]
-	case "logger":
+	case "swaks":
 		return &programs[1778]
-	case "systemd-cat":
+	case "logger":
 		return &programs[1779]
-	case "scons":
+	case "systemd-cat":
 		return &programs[1780]
-	case "waf":
+	case "scons":
 		return &programs[1781]
-	case "tup":
+	case "waf":
 		return &programs[1782]
-	case "redo":
+	case "tup":
 		return &programs[1783]
-	case "buck":
+	case "redo":
 		return &programs[1784]
-	case "buck2":
+	case "buck":
 		return &programs[1785]
-	case "pants":
+	case "buck2":
 		return &programs[1786]
-	case "please":
+	case "pants":
 		return &programs[1787]
-	case "drake":
+	case "please":
 		return &programs[1788]
-	case "thor":
+	case "drake":
 		return &programs[1789]
-	case "inv":
+	case "thor":
 		return &programs[1790]
-	case "fab":
+	case "inv":
 		return &programs[1791]
-	case "lein":
+	case "fab":
 		return &programs[1792]
-	case "boot":
+	case "lein":
 		return &programs[1793]
-	case "mill":
+	case "boot":
 		return &programs[1794]
-	case "bleep":
+	case "mill":
 		return &programs[1795]
-	case "jake":
+	case "bleep":
 		return &programs[1796]
-	case "cake":
+	case "jake":
 		return &programs[1797]
-	case "xmake":
+	case "cake":
 		return &programs[1798]
-	case "premake5":
+	case "xmake":
 		return &programs[1799]
-	case "earthly":
+	case "premake5":
 		return &programs[1800]
-	case "dagger":
+	case "earthly":
 		return &programs[1801]
-	case "tilt":
+	case "dagger":
 		return &programs[1802]
-	case "skaffold":
+	case "tilt":
 		return &programs[1803]
-	case "garden":
+	case "skaffold":
 		return &programs[1804]
-	case "bit":
+	case "garden":
 		return &programs[1805]
-	case "scp":
+	case "bit":
 		return &programs[1806]
-	case "screen":
+	case "scp":
 		return &programs[1807]
-	case "byobu":
+	case "screen":
 		return &programs[1808]
-	case "zellij":
+	case "byobu":
 		return &programs[1809]
-	case "dtach":
+	case "zellij":
 		return &programs[1810]
-	case "abduco":
+	case "dtach":
 		return &programs[1811]
-	case "script":
+	case "abduco":
 		return &programs[1812]
-	case "scriptreplay":
+	case "script":
 		return &programs[1813]
-	case "scutil":
+	case "scriptreplay":
 		return &programs[1814]
-	case "sdiff":
+	case "scutil":
 		return &programs[1815]
-	case "security":
+	case "sdiff":
 		return &programs[1816]
-	case "sed":
+	case "security":
 		return &programs[1817]
-	case "sendmail":
+	case "sed":
 		return &programs[1818]
-	case "seq":
+	case "sendmail":
 		return &programs[1819]
-	case "service":
+	case "seq":
 		return &programs[1820]
-	case "set":
+	case "service":
 		return &programs[1821]
-	case "setarch":
+	case "set":
 		return &programs[1822]
-	case "setcap":
+	case "setarch":
 		return &programs[1823]
-	case "userdel":
+	case "setcap":
 		return &programs[1824]
-	case "groupadd":
+	case "userdel":
 		return &programs[1825]
-	case "groupdel":
+	case "groupadd":
 		return &programs[1826]
-	case "groupmod":
+	case "groupdel":
 		return &programs[1827]
-	case "adduser":
+	case "groupmod":
 		return &programs[1828]
-	case "deluser":
+	case "adduser":
 		return &programs[1829]
-	case "passwd":
+	case "deluser":
 		return &programs[1830]
-	case "chpasswd":
+	case "passwd":
 		return &programs[1831]
-	case "chsh":
+	case "chpasswd":
 		return &programs[1832]
-	case "gpasswd":
+	case "chsh":
 		return &programs[1833]
-	case "addgroup":
+	case "gpasswd":
 		return &programs[1834]
-	case "delgroup":
+	case "addgroup":
 		return &programs[1835]
-	case "setopt":
+	case "delgroup":
 		return &programs[1836]
-	case "unsetopt":
+	case "setopt":
 		return &programs[1837]
-	case "setpriv":
+	case "unsetopt":
 		return &programs[1838]
-	case "setsid":
+	case "setpriv":
 		return &programs[1839]
-	case "sfdisk":
+	case "setsid":
 		return &programs[1840]
-	case "sftp":
+	case "sfdisk":
 		return &programs[1841]
-	case "sg":
+	case "sftp":
 		return &programs[1842]
-	case "sgdisk":
+	case "sg":
 		return &programs[1843]
-	case "shasum":
+	case "sgdisk":
 		return &programs[1844]
-	case "md5":
+	case "shasum":
 		return &programs[1845]
-	case "shellcheck":
+	case "md5":
 		return &programs[1846]
-	case "shfmt":
+	case "shellcheck":
 		return &programs[1847]
-	case "shopt":
+	case "shfmt":
 		return &programs[1848]
-	case "shred":
+	case "shopt":
 		return &programs[1849]
-	case "shuf":
+	case "shred":
 		return &programs[1850]
-	case "shutdown":
+	case "shuf":
 		return &programs[1851]
-	case "sips":
+	case "shutdown":
 		return &programs[1852]
-	case "skopeo":
+	case "sips":
 		return &programs[1853]
-	case "slabtop":
+	case "skopeo":
 		return &programs[1854]
-	case "lsb_release":
+	case "slabtop":
 		return &programs[1855]
-	case "inxi":
+	case "lsb_release":
 		return &programs[1856]
-	case "sensors":
+	case "inxi":
 		return &programs[1857]
-	case "acpi":
+	case "sensors":
 		return &programs[1858]
-	case "rocm-smi":
+	case "acpi":
 		return &programs[1859]
-	case "ipcs":
+	case "rocm-smi":
 		return &programs[1860]
-	case "lastb":
+	case "ipcs":
 		return &programs[1861]
-	case "getenforce":
+	case "lastb":
 		return &programs[1862]
-	case "sestatus":
+	case "getenforce":
 		return &programs[1863]
-	case "ncal":
+	case "sestatus":
 		return &programs[1864]
-	case "uuidgen":
+	case "ncal":
 		return &programs[1865]
-	case "neofetch":
+	case "uuidgen":
 		return &programs[1866]
-	case "fastfetch":
+	case "neofetch":
 		return &programs[1867]
-	case "screenfetch":
+	case "fastfetch":
 		return &programs[1868]
-	case "cowsay":
+	case "screenfetch":
 		return &programs[1869]
-	case "figlet":
+	case "cowsay":
 		return &programs[1870]
-	case "fortune":
+	case "figlet":
 		return &programs[1871]
-	case "toilet":
+	case "fortune":
 		return &programs[1872]
-	case "lolcat":
+	case "toilet":
 		return &programs[1873]
-	case "tput":
+	case "lolcat":
 		return &programs[1874]
-	case "reset":
+	case "tput":
 		return &programs[1875]
-	case "tabs":
+	case "reset":
 		return &programs[1876]
-	case "infocmp":
+	case "tabs":
 		return &programs[1877]
-	case "toe":
+	case "infocmp":
 		return &programs[1878]
-	case "units":
+	case "toe":
 		return &programs[1879]
-	case "prtstat":
+	case "units":
 		return &programs[1880]
-	case "peekfd":
+	case "prtstat":
 		return &programs[1881]
-	case "namei":
+	case "peekfd":
 		return &programs[1882]
-	case "runlevel":
+	case "namei":
 		return &programs[1883]
-	case "tzselect":
+	case "runlevel":
 		return &programs[1884]
-	case "ac":
+	case "tzselect":
 		return &programs[1885]
-	case "vnstat":
+	case "ac":
 		return &programs[1886]
-	case "ipcalc":
+	case "vnstat":
 		return &programs[1887]
-	case "sipcalc":
+	case "ipcalc":
 		return &programs[1888]
-	case "mcookie":
+	case "sipcalc":
 		return &programs[1889]
-	case "procinfo":
+	case "mcookie":
 		return &programs[1890]
-	case "sleep":
+	case "procinfo":
 		return &programs[1891]
-	case "smartctl":
+	case "sleep":
 		return &programs[1892]
-	case "smbclient":
+	case "smartctl":
 		return &programs[1893]
-	case "snap":
+	case "smbclient":
 		return &programs[1894]
-	case "snmpget":
+	case "snap":
 		return &programs[1895]
-	case "snmpwalk":
+	case "snmpget":
 		return &programs[1896]
-	case "snyk":
+	case "snmpwalk":
 		return &programs[1897]
-	case "socat":
+	case "snyk":
 		return &programs[1898]
-	case "softlimit":
+	case "socat":
 		return &programs[1899]
-	case "sort":
+	case "softlimit":
 		return &programs[1900]
-	case "source":
+	case "sort":
 		return &programs[1901]
-	case ".":
+	case "source":
 		return &programs[1902]
-	case "spctl":
+	case ".":
 		return &programs[1903]
-	case "split":
+	case "spctl":
 		return &programs[1904]
-	case "sponge":
+	case "split":
 		return &programs[1905]
-	case "sqlcmd":
+	case "sponge":
 		return &programs[1906]
-	case "sqlite":
+	case "sqlcmd":
 		return &programs[1907]
-	case "sqlcipher":
+	case "sqlite":
 		return &programs[1908]
-	case "litecli":
+	case "sqlcipher":
 		return &programs[1909]
-	case "sqlite3":
+	case "litecli":
 		return &programs[1910]
-	case "duckdb":
+	case "sqlite3":
 		return &programs[1911]
-	case "srm":
+	case "duckdb":
 		return &programs[1912]
-	case "ss":
+	case "srm":
 		return &programs[1913]
-	case "ssh":
+	case "ss":
 		return &programs[1914]
-	case "ssh-add":
+	case "ssh":
 		return &programs[1915]
-	case "ssh-agent":
+	case "ssh-add":
 		return &programs[1916]
-	case "ssh-copy-id":
+	case "ssh-agent":
 		return &programs[1917]
-	case "ssh-keygen":
+	case "ssh-copy-id":
 		return &programs[1918]
-	case "ssh-keyscan":
+	case "ssh-keygen":
 		return &programs[1919]
-	case "sshpass":
+	case "ssh-keyscan":
 		return &programs[1920]
-	case "start-stop-daemon":
+	case "sshpass":
 		return &programs[1921]
-	case "stat":
+	case "start-stop-daemon":
 		return &programs[1922]
-	case "staticcheck":
+	case "stat":
 		return &programs[1923]
-	case "revive":
+	case "staticcheck":
 		return &programs[1924]
-	case "errcheck":
+	case "revive":
 		return &programs[1925]
-	case "ineffassign":
+	case "errcheck":
 		return &programs[1926]
-	case "govulncheck":
+	case "ineffassign":
 		return &programs[1927]
-	case "gosec":
+	case "govulncheck":
 		return &programs[1928]
-	case "misspell":
+	case "gosec":
 		return &programs[1929]
-	case "shadow":
+	case "misspell":
 		return &programs[1930]
-	case "deadcode":
+	case "shadow":
 		return &programs[1931]
-	case "nilaway":
+	case "deadcode":
 		return &programs[1932]
-	case "gopls":
+	case "nilaway":
 		return &programs[1933]
-	case "benchstat":
+	case "gopls":
 		return &programs[1934]
-	case "stringer":
+	case "benchstat":
 		return &programs[1935]
-	case "mockgen":
+	case "stringer":
 		return &programs[1936]
-	case "wire":
+	case "mockgen":
 		return &programs[1937]
-	case "sqlc":
+	case "wire":
 		return &programs[1938]
-	case "templ":
+	case "sqlc":
 		return &programs[1939]
-	case "swag":
+	case "templ":
 		return &programs[1940]
-	case "air":
+	case "swag":
 		return &programs[1941]
-	case "gotestsum":
+	case "air":
 		return &programs[1942]
-	case "ginkgo":
+	case "gotestsum":
 		return &programs[1943]
-	case "ko":
+	case "ginkgo":
 		return &programs[1944]
-	case "goreleaser":
+	case "ko":
 		return &programs[1945]
-	case "protoc-gen-go":
+	case "goreleaser":
 		return &programs[1946]
-	case "gocyclo":
+	case "protoc-gen-go":
 		return &programs[1947]
-	case "stdbuf":
+	case "gocyclo":
 		return &programs[1948]
-	case "stern":
+	case "stdbuf":
 		return &programs[1949]
-	case "hadolint":
+	case "stern":
 		return &programs[1950]
-	case "strace":
+	case "hadolint":
 		return &programs[1951]
-	case "strings":
+	case "strace":
 		return &programs[1952]
-	case "stty":
+	case "strings":
 		return &programs[1953]
-	case "su":
+	case "stty":
 		return &programs[1954]
-	case "sudo":
+	case "su":
 		return &programs[1955]
-	case "sudoedit":
+	case "sudo":
 		return &programs[1956]
-	case "svn":
+	case "sudoedit":
 		return &programs[1957]
-	case "swapon":
+	case "svn":
 		return &programs[1958]
-	case "swift":
+	case "swapon":
 		return &programs[1959]
-	case "sync":
+	case "swift":
 		return &programs[1960]
-	case "sysctl":
+	case "sync":
 		return &programs[1961]
-	case "systemctl":
+	case "sysctl":
 		return &programs[1962]
-	case "systemd-analyze":
+	case "systemctl":
 		return &programs[1963]
-	case "systemd-cgls":
+	case "systemd-analyze":
 		return &programs[1964]
-	case "systemd-cgtop":
+	case "systemd-cgls":
 		return &programs[1965]
-	case "systemd-detect-virt":
+	case "systemd-cgtop":
 		return &programs[1966]
-	case "systemd-path":
+	case "systemd-detect-virt":
 		return &programs[1967]
-	case "systemd-inhibit":
+	case "systemd-path":
 		return &programs[1968]
-	case "systemd-nspawn":
+	case "systemd-inhibit":
 		return &programs[1969]
-	case "systemd-resolve":
+	case "systemd-nspawn":
 		return &programs[1970]
-	case "portablectl":
+	case "systemd-resolve":
 		return &programs[1971]
-	case "homectl":
+	case "portablectl":
 		return &programs[1972]
-	case "userdbctl":
+	case "homectl":
 		return &programs[1973]
-	case "oomctl":
+	case "userdbctl":
 		return &programs[1974]
-	case "systemd-run":
+	case "oomctl":
 		return &programs[1975]
-	case "systemd-tmpfiles":
+	case "systemd-run":
 		return &programs[1976]
-	case "tac":
+	case "systemd-tmpfiles":
 		return &programs[1977]
-	case "tail":
+	case "tac":
 		return &programs[1978]
-	case "tar":
+	case "tail":
 		return &programs[1979]
-	case "task":
+	case "tar":
 		return &programs[1980]
-	case "go-task":
+	case "task":
 		return &programs[1981]
-	case "taskset":
+	case "go-task":
 		return &programs[1982]
-	case "tclsh":
+	case "taskset":
 		return &programs[1983]
-	case "wish":
+	case "tclsh":
 		return &programs[1984]
-	case "tclsh8.6":
+	case "wish":
 		return &programs[1985]
-	case "expectk":
+	case "tclsh8.6":
 		return &programs[1986]
-	case "tcpdump":
+	case "expectk":
 		return &programs[1987]
-	case "tee":
+	case "tcpdump":
 		return &programs[1988]
-	case "telnet":
+	case "tee":
 		return &programs[1989]
-	case "terraform":
+	case "telnet":
 		return &programs[1990]
-	case "tofu":
+	case "terraform":
 		return &programs[1991]
-	case "terragrunt":
+	case "tofu":
 		return &programs[1992]
-	case "test":
+	case "terragrunt":
 		return &programs[1993]
-	case "[":
+	case "test":
 		return &programs[1994]
-	case "tftp":
+	case "[":
 		return &programs[1995]
-	case "time":
+	case "tftp":
 		return &programs[1996]
-	case "timedatectl":
+	case "time":
 		return &programs[1997]
-	case "hostnamectl":
+	case "timedatectl":
 		return &programs[1998]
-	case "localectl":
+	case "hostnamectl":
 		return &programs[1999]
-	case "networkctl":
+	case "localectl":
 		return &programs[2000]
-	case "timeit":
+	case "networkctl":
 		return &programs[2001]
-	case "timeout":
+	case "timeit":
 		return &programs[2002]
-	case "tmutil":
+	case "timeout":
 		return &programs[2003]
-	case "tmux":
+	case "tmutil":
 		return &programs[2004]
-	case "tnftp":
+	case "tmux":
 		return &programs[2005]
-	case "ncftp":
+	case "tnftp":
 		return &programs[2006]
-	case "tokei":
+	case "ncftp":
 		return &programs[2007]
-	case "cloc":
+	case "tokei":
 		return &programs[2008]
-	case "scc":
+	case "cloc":
 		return &programs[2009]
-	case "dust":
+	case "scc":
 		return &programs[2010]
-	case "duf":
+	case "dust":
 		return &programs[2011]
-	case "procs":
+	case "duf":
 		return &programs[2012]
-	case "hexyl":
+	case "procs":
 		return &programs[2013]
-	case "top":
+	case "hexyl":
 		return &programs[2014]
-	case "htop":
+	case "top":
 		return &programs[2015]
-	case "iotop":
+	case "htop":
 		return &programs[2016]
-	case "touch":
+	case "iotop":
 		return &programs[2017]
-	case "tox":
+	case "touch":
 		return &programs[2018]
-	case "tr":
+	case "tox":
 		return &programs[2019]
-	case "trace":
+	case "tr":
 		return &programs[2020]
-	case "traceroute":
+	case "trace":
 		return &programs[2021]
-	case "tracepath":
+	case "traceroute":
 		return &programs[2022]
-	case "trap":
+	case "tracepath":
 		return &programs[2023]
-	case "tree":
+	case "trap":
 		return &programs[2024]
-	case "trivy":
+	case "tree":
 		return &programs[2025]
-	case "true":
+	case "trivy":
 		return &programs[2026]
-	case "false":
+	case "true":
 		return &programs[2027]
-	case "truncate":
+	case "false":
 		return &programs[2028]
-	case "ts":
+	case "truncate":
 		return &programs[2029]
-	case "isutf8":
+	case "ts":
 		return &programs[2030]
-	case "errno":
+	case "isutf8":
 		return &programs[2031]
-	case "combine":
+	case "errno":
 		return &programs[2032]
-	case "mispipe":
+	case "combine":
 		return &programs[2033]
-	case "zrun":
+	case "mispipe":
 		return &programs[2034]
-	case "vidir":
+	case "zrun":
 		return &programs[2035]
-	case "vipe":
+	case "vidir":
 		return &programs[2036]
-	case "pee":
+	case "vipe":
 		return &programs[2037]
-	case "lckdo":
+	case "pee":
 		return &programs[2038]
-	case "ifdata":
+	case "lckdo":
 		return &programs[2039]
-	case "tsc":
+	case "ifdata":
 		return &programs[2040]
-	case "vue-tsc":
+	case "tsc":
 		return &programs[2041]
-	case "tsgo":
+	case "vue-tsc":
 		return &programs[2042]
-	case "tshark":
+	case "tsgo":
 		return &programs[2043]
-	case "dumpcap":
+	case "tshark":
 		return &programs[2044]
-	case "rawshark":
+	case "dumpcap":
 		return &programs[2045]
-	case "tsort":
+	case "rawshark":
 		return &programs[2046]
-	case "tty":
+	case "tsort":
 		return &programs[2047]
-	case "tune2fs":
+	case "tty":
 		return &programs[2048]
-	case "twine":
+	case "tune2fs":
 		return &programs[2049]
-	case "type":
+	case "twine":
 		return &programs[2050]
-	case "udevadm":
+	case "type":
 		return &programs[2051]
-	case "ufw":
+	case "udevadm":
 		return &programs[2052]
-	case "ulimit":
+	case "ufw":
 		return &programs[2053]
-	case "umask":
+	case "ulimit":
 		return &programs[2054]
-	case "umount":
+	case "umask":
 		return &programs[2055]
-	case "swapoff":
+	case "umount":
 		return &programs[2056]
-	case "modprobe":
+	case "swapoff":
 		return &programs[2057]
-	case "insmod":
+	case "modprobe":
 		return &programs[2058]
-	case "rmmod":
+	case "insmod":
 		return &programs[2059]
-	case "unalias":
+	case "rmmod":
 		return &programs[2060]
-	case "uname":
+	case "unalias":
 		return &programs[2061]
-	case "uniq":
+	case "uname":
 		return &programs[2062]
-	case "unittest":
+	case "uniq":
 		return &programs[2063]
-	case "unlink":
+	case "unittest":
 		return &programs[2064]
-	case "unrar":
+	case "unlink":
 		return &programs[2065]
-	case "unset":
+	case "unrar":
 		return &programs[2066]
-	case "unshare":
+	case "unset":
 		return &programs[2067]
-	case "unxz":
+	case "unshare":
 		return &programs[2068]
-	case "lzma":
+	case "unxz":
 		return &programs[2069]
-	case "unlzma":
+	case "lzma":
 		return &programs[2070]
-	case "pxz":
+	case "unlzma":
 		return &programs[2071]
-	case "lzip":
+	case "pxz":
 		return &programs[2072]
-	case "unzip":
+	case "lzip":
 		return &programs[2073]
-	case "update-alternatives":
+	case "unzip":
 		return &programs[2074]
-	case "uptime":
+	case "update-alternatives":
 		return &programs[2075]
-	case "useradd":
+	case "uptime":
 		return &programs[2076]
-	case "usermod":
+	case "useradd":
 		return &programs[2077]
-	case "uv":
+	case "usermod":
 		return &programs[2078]
-	case "uvx":
+	case "uv":
 		return &programs[2079]
-	case "vagrant":
+	case "uvx":
 		return &programs[2080]
-	case "valgrind":
+	case "vagrant":
 		return &programs[2081]
-	case "valkey-cli":
+	case "valgrind":
 		return &programs[2082]
-	case "keydb-cli":
+	case "valkey-cli":
 		return &programs[2083]
-	case "vault":
+	case "keydb-cli":
 		return &programs[2084]
-	case "vdir":
+	case "vault":
 		return &programs[2085]
-	case "velero":
+	case "vdir":
 		return &programs[2086]
-	case "venv":
+	case "velero":
 		return &programs[2087]
-	case "view":
+	case "venv":
 		return &programs[2088]
-	case "vimdiff":
+	case "view":
 		return &programs[2089]
-	case "gvim":
+	case "vimdiff":
 		return &programs[2090]
-	case "ex":
+	case "gvim":
 		return &programs[2091]
-	case "rvim":
+	case "ex":
 		return &programs[2092]
-	case "nvi":
+	case "rvim":
 		return &programs[2093]
-	case "vim.tiny":
+	case "nvi":
 		return &programs[2094]
-	case "vim.basic":
+	case "vim.tiny":
 		return &programs[2095]
-	case "nano":
+	case "vim.basic":
 		return &programs[2096]
-	case "pico":
+	case "nano":
 		return &programs[2097]
-	case "micro":
+	case "pico":
 		return &programs[2098]
-	case "joe":
+	case "micro":
 		return &programs[2099]
-	case "jed":
+	case "joe":
 		return &programs[2100]
-	case "mcedit":
+	case "jed":
 		return &programs[2101]
-	case "helix":
+	case "mcedit":
 		return &programs[2102]
-	case "hx":
+	case "helix":
 		return &programs[2103]
-	case "kak":
+	case "hx":
 		return &programs[2104]
-	case "ne":
+	case "kak":
 		return &programs[2105]
-	case "zile":
+	case "ne":
 		return &programs[2106]
-	case "mg":
+	case "zile":
 		return &programs[2107]
-	case "emacs-nox":
+	case "mg":
 		return &programs[2108]
-	case "cursor":
+	case "emacs-nox":
 		return &programs[2109]
-	case "subl":
+	case "cursor":
 		return &programs[2110]
-	case "atom":
+	case "subl":
 		return &programs[2111]
-	case "gedit":
+	case "atom":
 		return &programs[2112]
-	case "kate":
+	case "gedit":
 		return &programs[2113]
-	case "zed":
+	case "kate":
 		return &programs[2114]
-	case "idea":
+	case "zed":
 		return &programs[2115]
-	case "vim":
+	case "idea":
 		return &programs[2116]
-	case "vi":
+	case "vim":
 		return &programs[2117]
-	case "nvim":
+	case "vi":
 		return &programs[2118]
-	case "virsh":
+	case "nvim":
 		return &programs[2119]
-	case "virtualenv":
+	case "virsh":
 		return &programs[2120]
-	case "pyvenv":
+	case "virtualenv":
 		return &programs[2121]
-	case "visudo":
+	case "pyvenv":
 		return &programs[2122]
-	case "vite":
+	case "visudo":
 		return &programs[2123]
-	case "vitest":
+	case "vite":
 		return &programs[2124]
-	case "vzdump":
+	case "vitest":
 		return &programs[2125]
-	case "pveperf":
+	case "vzdump":
 		return &programs[2126]
-	case "w":
+	case "pveperf":
 		return &programs[2127]
-	case "wait":
+	case "w":
 		return &programs[2128]
-	case "watch":
+	case "wait":
 		return &programs[2129]
-	case "watchexec":
+	case "watch":
 		return &programs[2130]
-	case "wc":
+	case "watchexec":
 		return &programs[2131]
-	case "wdiff":
+	case "wc":
 		return &programs[2132]
-	case "webpack":
+	case "wdiff":
 		return &programs[2133]
-	case "webpack-dev-server":
+	case "webpack":
 		return &programs[2134]
-	case "rollup":
+	case "webpack-dev-server":
 		return &programs[2135]
-	case "rspack":
+	case "rollup":
 		return &programs[2136]
-	case "rsbuild":
+	case "rspack":
 		return &programs[2137]
-	case "tsup":
+	case "rsbuild":
 		return &programs[2138]
-	case "tsdown":
+	case "tsup":
 		return &programs[2139]
-	case "unbuild":
+	case "tsdown":
 		return &programs[2140]
-	case "microbundle":
+	case "unbuild":
 		return &programs[2141]
-	case "swc":
+	case "microbundle":
 		return &programs[2142]
-	case "babel":
+	case "swc":
 		return &programs[2143]
-	case "browserify":
+	case "babel":
 		return &programs[2144]
-	case "ncc":
+	case "browserify":
 		return &programs[2145]
-	case "wget":
+	case "ncc":
 		return &programs[2146]
-	case "whatis":
+	case "wget":
 		return &programs[2147]
-	case "whence":
+	case "whatis":
 		return &programs[2148]
-	case "where":
+	case "whence":
 		return &programs[2149]
-	case "which":
+	case "where":
 		return &programs[2150]
-	case "whereis":
+	case "which":
 		return &programs[2151]
-	case "who":
+	case "whereis":
 		return &programs[2152]
-	case "whoami":
+	case "who":
 		return &programs[2153]
-	case "logname":
+	case "whoami":
 		return &programs[2154]
-	case "users":
+	case "logname":
 		return &programs[2155]
-	case "groups":
+	case "users":
 		return &programs[2156]
-	case "factor":
+	case "groups":
 		return &programs[2157]
-	case "whois":
+	case "factor":
 		return &programs[2158]
-	case "wipefs":
+	case "whois":
 		return &programs[2159]
-	case "wpa_passphrase":
+	case "wipefs":
 		return &programs[2160]
-	case "wsl":
+	case "wpa_passphrase":
 		return &programs[2161]
-	case "wsl.exe":
+	case "wsl":
 		return &programs[2162]
-	case "oil":
+	case "wsl.exe":
 		return &programs[2163]
-	case "osh":
+	case "oil":
 		return &programs[2164]
-	case "ysh":
+	case "osh":
 		return &programs[2165]
-	case "rc":
+	case "ysh":
 		return &programs[2166]
-	case "es":
+	case "rc":
 		return &programs[2167]
-	case "xargs":
+	case "es":
 		return &programs[2168]
-	case "xattr":
+	case "xargs":
 		return &programs[2169]
-	case "xcodebuild":
+	case "xattr":
 		return &programs[2170]
-	case "xcrun":
+	case "xcodebuild":
 		return &programs[2171]
-	case "xfreerdp":
+	case "xcrun":
 		return &programs[2172]
-	case "xmllint":
+	case "xfreerdp":
 		return &programs[2173]
-	case "xvfb-run":
+	case "xmllint":
 		return &programs[2174]
-	case "xxd":
+	case "xvfb-run":
 		return &programs[2175]
-	case "xz":
+	case "xxd":
 		return &programs[2176]
-	case "yamllint":
+	case "xz":
 		return &programs[2177]
-	case "yarn":
+	case "yamllint":
 		return &programs[2178]
-	case "yarnpkg":
+	case "yarn":
 		return &programs[2179]
-	case "yay":
+	case "yarnpkg":
 		return &programs[2180]
-	case "paru":
+	case "yay":
 		return &programs[2181]
-	case "emerge":
+	case "paru":
 		return &programs[2182]
-	case "xbps-install":
+	case "emerge":
 		return &programs[2183]
-	case "pkg":
+	case "xbps-install":
 		return &programs[2184]
-	case "pkgin":
+	case "pkg":
 		return &programs[2185]
-	case "port":
+	case "pkgin":
 		return &programs[2186]
-	case "rpm-ostree":
+	case "port":
 		return &programs[2187]
-	case "dnf5":
+	case "rpm-ostree":
 		return &programs[2188]
-	case "eopkg":
+	case "dnf5":
 		return &programs[2189]
-	case "swupd":
+	case "eopkg":
 		return &programs[2190]
-	case "opkg":
+	case "swupd":
 		return &programs[2191]
-	case "slackpkg":
+	case "opkg":
 		return &programs[2192]
-	case "choco":
+	case "slackpkg":
 		return &programs[2193]
-	case "scoop":
+	case "choco":
 		return &programs[2194]
-	case "winget":
+	case "scoop":
 		return &programs[2195]
-	case "nix-env":
+	case "winget":
 		return &programs[2196]
-	case "nix-build":
+	case "nix-env":
 		return &programs[2197]
-	case "nix-channel":
+	case "nix-build":
 		return &programs[2198]
-	case "nix-store":
+	case "nix-channel":
 		return &programs[2199]
-	case "nix-instantiate":
+	case "nix-store":
 		return &programs[2200]
-	case "nix-collect-garbage":
+	case "nix-instantiate":
 		return &programs[2201]
-	case "home-manager":
+	case "nix-collect-garbage":
 		return &programs[2202]
-	case "nixos-rebuild":
+	case "home-manager":
 		return &programs[2203]
-	case "guix":
+	case "nixos-rebuild":
 		return &programs[2204]
-	case "conan":
+	case "guix":
 		return &programs[2205]
-	case "vcpkg":
+	case "conan":
 		return &programs[2206]
-	case "spack":
+	case "vcpkg":
 		return &programs[2207]
-	case "luarocks":
+	case "spack":
 		return &programs[2208]
-	case "cpan":
+	case "luarocks":
 		return &programs[2209]
-	case "cpanm":
+	case "cpan":
 		return &programs[2210]
-	case "ghcup":
+	case "cpanm":
 		return &programs[2211]
-	case "sdk":
+	case "ghcup":
 		return &programs[2212]
-	case "jenv":
+	case "sdk":
 		return &programs[2213]
-	case "pyenv":
+	case "jenv":
 		return &programs[2214]
-	case "rbenv":
+	case "pyenv":
 		return &programs[2215]
-	case "goenv":
+	case "rbenv":
 		return &programs[2216]
-	case "tfenv":
+	case "goenv":
 		return &programs[2217]
-	case "chezmoi":
+	case "tfenv":
 		return &programs[2218]
-	case "stow":
+	case "chezmoi":
 		return &programs[2219]
-	case "yes":
+	case "stow":
 		return &programs[2220]
-	case "yq":
+	case "yes":
 		return &programs[2221]
-	case "yt-dlp":
+	case "yq":
 		return &programs[2222]
-	case "youtube-dl":
+	case "yt-dlp":
 		return &programs[2223]
-	case "gallery-dl":
+	case "youtube-dl":
 		return &programs[2224]
-	case "zcat":
+	case "gallery-dl":
 		return &programs[2225]
-	case "bzcat":
+	case "zcat":
 		return &programs[2226]
-	case "xzcat":
+	case "bzcat":
 		return &programs[2227]
-	case "zstdcat":
+	case "xzcat":
 		return &programs[2228]
-	case "lz4cat":
+	case "zstdcat":
 		return &programs[2229]
-	case "lzcat":
+	case "lz4cat":
 		return &programs[2230]
-	case "gzcat":
+	case "lzcat":
 		return &programs[2231]
-	case "zcmp":
+	case "gzcat":
 		return &programs[2232]
-	case "zdiff":
+	case "zcmp":
 		return &programs[2233]
-	case "bzcmp":
+	case "zdiff":
 		return &programs[2234]
-	case "bzdiff":
+	case "bzcmp":
 		return &programs[2235]
-	case "xzcmp":
+	case "bzdiff":
 		return &programs[2236]
-	case "xzdiff":
+	case "xzcmp":
 		return &programs[2237]
-	case "zfs":
+	case "xzdiff":
 		return &programs[2238]
-	case "zig":
+	case "zfs":
 		return &programs[2239]
-	case "nim":
+	case "zig":
 		return &programs[2240]
-	case "dart":
+	case "nim":
 		return &programs[2241]
-	case "crystal":
+	case "dart":
 		return &programs[2242]
-	case "v":
+	case "crystal":
 		return &programs[2243]
-	case "gleam":
+	case "v":
 		return &programs[2244]
-	case "rebar3":
+	case "gleam":
 		return &programs[2245]
-	case "stack":
+	case "rebar3":
 		return &programs[2246]
-	case "cabal":
+	case "stack":
 		return &programs[2247]
-	case "dune":
+	case "cabal":
 		return &programs[2248]
-	case "opam":
+	case "dune":
 		return &programs[2249]
-	case "sbcl-make":
+	case "opam":
 		return &programs[2250]
-	case "flutter":
+	case "sbcl-make":
 		return &programs[2251]
-	case "fvm":
+	case "flutter":
 		return &programs[2252]
-	case "hugo":
+	case "fvm":
 		return &programs[2253]
-	case "jekyll":
+	case "hugo":
 		return &programs[2254]
-	case "mkdocs":
+	case "jekyll":
 		return &programs[2255]
-	case "sphinx-build":
+	case "mkdocs":
 		return &programs[2256]
-	case "gprbuild":
+	case "sphinx-build":
 		return &programs[2257]
-	case "alire":
+	case "gprbuild":
 		return &programs[2258]
-	case "zip":
+	case "alire":
 		return &programs[2259]
-	case "zipapp":
+	case "zip":
 		return &programs[2260]
-	case "zipcloak":
+	case "zipapp":
 		return &programs[2261]
-	case "zipfile":
+	case "zipcloak":
 		return &programs[2262]
-	case "tarfile":
+	case "zipfile":
 		return &programs[2263]
-	case "zipinfo":
+	case "tarfile":
 		return &programs[2264]
-	case "zipgrep":
+	case "zipinfo":
 		return &programs[2265]
-	case "zipnote":
+	case "zipgrep":
 		return &programs[2266]
-	case "lsar":
+	case "zipnote":
 		return &programs[2267]
-	case "zless":
+	case "lsar":
 		return &programs[2268]
-	case "zmore":
+	case "zless":
 		return &programs[2269]
-	case "bzless":
+	case "zmore":
 		return &programs[2270]
-	case "xzless":
+	case "bzless":
 		return &programs[2271]
-	case "zmodload":
+	case "xzless":
 		return &programs[2272]
-	case "zpool":
+	case "zmodload":
 		return &programs[2273]
-	case "zstd":
+	case "zpool":
 		return &programs[2274]
-	case "unzstd":
+	case "zstd":
 		return &programs[2275]
-	case "zstdmt":
+	case "unzstd":
 		return &programs[2276]
-	case "pzstd":
+	case "zstdmt":
 		return &programs[2277]
-	case "zypper":
+	case "pzstd":
 		return &programs[2278]
+	case "zypper":
+		return &programs[2279]
 	}
 	return nil
 }
@@ -6474,67 +6476,68 @@ var programs = [...]Program{
 	{Name: "tload", Risk: 3, Wordless: true},
 	{Name: "vgdisplay", Risk: 3, Wordless: true},
 	{Name: "du", Operands: Names, Options: options406, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "dzdo", Style: POSIX, Operands: RunsArgs, Options: options407, Risk: 39, Facts: Interpreter, Ends: true, Assigns: true},
 	{Name: "echo", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "ed", Operands: Outputs, Options: options407, Facts: Interpreter, Stdin: true},
-	{Name: "red", Operands: Outputs, Options: options407, Facts: Interpreter, Stdin: true},
+	{Name: "ed", Operands: Outputs, Options: options408, Facts: Interpreter, Stdin: true},
+	{Name: "red", Operands: Outputs, Options: options408, Facts: Interpreter, Stdin: true},
 	{Name: "eksctl", Style: Exact, Operands: Unread, Options: options35, Risk: 69},
-	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options408},
-	{Name: "enable", Style: POSIX, Operands: Unread, Options: options409, Risk: 1, Special: "enable"},
-	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options410, Ends: true},
-	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options411, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
-	{Name: "envsubst", Options: options412, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
-	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options413},
-	{Name: "eslint", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "eslint_d", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "xo", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "standard", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "semistandard", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "ts-standard", Operands: Reads, Options: options414, Workdir: true},
-	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options415, Subs: subs420, Risk: 70, Secrets: 13, Inherit: true},
+	{Name: "emulate", Style: POSIX, Operands: Unread, Options: options409},
+	{Name: "enable", Style: POSIX, Operands: Unread, Options: options410, Risk: 1, Special: "enable"},
+	{Name: "entr", Style: POSIX, Operands: RunsArgs, Options: options411, Ends: true},
+	{Name: "env", Style: POSIX, Operands: RunsArgs, Options: options412, Risk: 27, Facts: Interpreter, Ends: true, Assigns: true, Special: "env"},
+	{Name: "envsubst", Options: options413, Shared: [][]Option{options5}, Safe: true, Special: "envsubst"},
+	{Name: "esbuild", Style: Joined, Operands: Reads, Options: options414},
+	{Name: "eslint", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "eslint_d", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "xo", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "standard", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "semistandard", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "ts-standard", Operands: Reads, Options: options415, Workdir: true},
+	{Name: "etcdctl", Style: Exact, Operands: Unread, Options: options416, Subs: subs421, Risk: 70, Secrets: 13, Inherit: true},
 	{Name: "ethtool", Operands: Unread, Risk: 71},
 	{Name: "eval", Style: NoOpts, Operands: RunsText, Risk: 5, Facts: Interpreter, Ends: true, Special: "eval"},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options421, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Options: options422, Risk: 27, Facts: Interpreter, Ends: true, Special: "exec"},
 	{Name: "exit", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
 	{Name: "return", Style: NoOpts, Risk: 2, Safe: true, Special: "exit"},
-	{Name: "expand", Operands: Reads, Options: options422, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "unexpand", Operands: Reads, Options: options422, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "expect", Style: POSIX, Operands: Script, Options: options423, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "export", Style: POSIX, Operands: Assigns, Options: options424, Risk: 2, Special: "declare"},
+	{Name: "expand", Operands: Reads, Options: options423, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "unexpand", Operands: Reads, Options: options423, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "expect", Style: POSIX, Operands: Script, Options: options424, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "export", Style: POSIX, Operands: Assigns, Options: options425, Risk: 2, Special: "declare"},
 	{Name: "expr", Style: NoOpts, Risk: 3, Safe: true},
-	{Name: "eza", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
-	{Name: "exa", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
-	{Name: "lsd", Style: Exact, Operands: Names, Options: options425, Risk: 3, Safe: true},
+	{Name: "eza", Style: Exact, Operands: Names, Options: options426, Risk: 3, Safe: true},
+	{Name: "exa", Style: Exact, Operands: Names, Options: options426, Risk: 3, Safe: true},
+	{Name: "lsd", Style: Exact, Operands: Names, Options: options426, Risk: 3, Safe: true},
 	{Name: "fail2ban-client", Operands: Unread, Risk: 72},
-	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options426, Risk: 36, Ends: true},
-	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options427, Risk: 1, Ends: true, Special: "fc"},
-	{Name: "fd", Style: Exact, Options: options428, Risk: 73},
-	{Name: "fdfind", Style: Exact, Options: options428, Risk: 73},
+	{Name: "faketime", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options427, Risk: 36, Ends: true},
+	{Name: "fc", Style: POSIX, Operands: RunsText, Options: options428, Risk: 1, Ends: true, Special: "fc"},
+	{Name: "fd", Style: Exact, Options: options429, Risk: 73},
+	{Name: "fdfind", Style: Exact, Options: options429, Risk: 73},
 	{Name: "fdisk", Operands: Unread, Risk: 74},
 	{Name: "gdisk", Operands: Unread, Risk: 74},
 	{Name: "fetch", Facts: Fetcher, Wordless: true},
-	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options429, Risk: 1},
-	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options429},
-	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options429, Risk: 3},
-	{Name: "file", Operands: Reads, Options: options430, Risk: 3},
+	{Name: "ffmpeg", Style: Dash, Operands: Outputs, Options: options430, Risk: 1},
+	{Name: "ffplay", Style: Dash, Operands: Outputs, Options: options430},
+	{Name: "ffprobe", Style: Dash, Operands: Outputs, Options: options430, Risk: 3},
+	{Name: "file", Operands: Reads, Options: options431, Risk: 3},
 	{Name: "finch", Style: Exact, Operands: Unread, Options: options260, Subs: subs386, Inherit: true, Plugins: true},
-	{Name: "find", Style: Dash, Operands: Names, Options: options431, Risk: 75, Special: "find"},
-	{Name: "finger", Options: options432, Shared: [][]Option{options5}, Safe: true},
+	{Name: "find", Style: Dash, Operands: Names, Options: options432, Risk: 75, Special: "find"},
+	{Name: "finger", Options: options433, Shared: [][]Option{options5}, Safe: true},
 	{Name: "firejail", Style: POSIX, Operands: RunsArgs, Risk: 31, Ends: true},
 	{Name: "firewall-cmd", Operands: Unread, Risk: 76},
-	{Name: "fish", Style: POSIX, Operands: Script, Options: options433, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options434, Subs: subs437, Risk: 77, Inherit: true},
-	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options438, Risk: 1, Special: "flock"},
+	{Name: "fish", Style: POSIX, Operands: Script, Options: options434, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "flatpak", Style: Exact, Operands: Unread, Options: options435, Subs: subs438, Risk: 77, Inherit: true},
+	{Name: "flock", Operands: RunsArgs, Skip: 1, Options: options439, Risk: 1, Special: "flock"},
 	{Name: "flux", Style: Exact, Operands: Unread, Options: options35, Risk: 78},
-	{Name: "fly", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 79, Inherit: true},
-	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 79, Inherit: true},
-	{Name: "fmt", Operands: Reads, Options: options447, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "fnm", Operands: Unread, Subs: subs449},
-	{Name: "n", Operands: Unread, Subs: subs449},
-	{Name: "nodenv", Operands: Unread, Subs: subs449},
-	{Name: "volta", Operands: Unread, Subs: subs449},
-	{Name: "nvm", Operands: Unread, Subs: subs449},
-	{Name: "nvs", Operands: Unread, Subs: subs449},
-	{Name: "fold", Operands: Reads, Options: options450, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fly", Style: Exact, Operands: Unread, Options: options440, Subs: subs447, Risk: 79, Inherit: true},
+	{Name: "flyctl", Style: Exact, Operands: Unread, Options: options440, Subs: subs447, Risk: 79, Inherit: true},
+	{Name: "fmt", Operands: Reads, Options: options448, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fnm", Operands: Unread, Subs: subs450},
+	{Name: "n", Operands: Unread, Subs: subs450},
+	{Name: "nodenv", Operands: Unread, Subs: subs450},
+	{Name: "volta", Operands: Unread, Subs: subs450},
+	{Name: "nvm", Operands: Unread, Subs: subs450},
+	{Name: "nvs", Operands: Unread, Subs: subs450},
+	{Name: "fold", Operands: Reads, Options: options451, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "free", Operands: Names, Options: options172, Risk: 3},
 	{Name: "vmstat", Operands: Names, Options: options172, Risk: 3},
 	{Name: "iostat", Operands: Names, Options: options172, Risk: 3},
@@ -6566,8 +6569,8 @@ var programs = [...]Program{
 	{Name: "lsfd", Operands: Names, Options: options172, Risk: 3},
 	{Name: "findmnt", Operands: Names, Options: options172, Risk: 3},
 	{Name: "mountpoint", Operands: Names, Options: options172, Risk: 3},
-	{Name: "ftp", Style: POSIX, Options: options451, Risk: 14, Stdin: true},
-	{Name: "fuser", Operands: Names, Options: options452, Shared: [][]Option{options453}},
+	{Name: "ftp", Style: POSIX, Options: options452, Risk: 14, Stdin: true},
+	{Name: "fuser", Operands: Names, Options: options453, Shared: [][]Option{options454}},
 	{Name: "fusermount", Operands: Unread},
 	{Name: "fusermount3", Operands: Unread},
 	{Name: "sshfs", Operands: Unread},
@@ -6664,7 +6667,7 @@ var programs = [...]Program{
 	{Name: "sulogin", Operands: Unread},
 	{Name: "agetty", Operands: Unread},
 	{Name: "login", Operands: Unread},
-	{Name: "fzf", Options: options454, Shared: [][]Option{options5}},
+	{Name: "fzf", Options: options455, Shared: [][]Option{options5}},
 	{Name: "gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
 	{Name: "cc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
 	{Name: "g++", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
@@ -6694,44 +6697,44 @@ var programs = [...]Program{
 	{Name: "clang++-18", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
 	{Name: "x86_64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
 	{Name: "aarch64-linux-gnu-gcc", Style: Joined, Operands: Reads, Options: options217, Risk: 1, Special: "gcc"},
-	{Name: "gcloud", Style: Exact, Options: options455, Subs: subs480, Risk: 80, Secrets: 3, Inherit: true},
-	{Name: "gdb", Style: Dash, Operands: Unread, Options: options481, Risk: 5, Facts: Interpreter, Stdin: true},
-	{Name: "gem", Operands: Unread, Options: options482, Subs: subs484, Risk: 81},
-	{Name: "getconf", Options: options485, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "gcloud", Style: Exact, Options: options456, Subs: subs481, Risk: 80, Secrets: 3, Inherit: true},
+	{Name: "gdb", Style: Dash, Operands: Unread, Options: options482, Risk: 5, Facts: Interpreter, Stdin: true},
+	{Name: "gem", Operands: Unread, Options: options483, Subs: subs485, Risk: 81},
+	{Name: "getconf", Options: options486, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "getopts", Style: NoOpts, Operands: Assigns, Skip: 1, Risk: 2, Special: "getopts"},
-	{Name: "gfind", Style: Dash, Operands: Names, Options: options431, Special: "find"},
-	{Name: "gh", Style: Exact, Operands: Unread, Options: options486, Subs: subs611, Risk: 82, Secrets: 14, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "gh"},
-	{Name: "ghc", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "ghci", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runghc", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options612, Facts: Interpreter, Ends: true, Workdir: true},
-	{Name: "ginstall", Operands: Copy, Options: options613, Shared: [][]Option{options5}},
-	{Name: "git", Operands: Unread, Options: options614, Subs: subs747, Risk: 83, Secrets: 3, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
-	{Name: "glab", Style: Exact, Options: options748, Risk: 84},
-	{Name: "gls", Operands: Names, Options: options749, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options750, Ends: true, Stdin: true},
-	{Name: "go", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Risk: 85, Facts: BySubcommand, Workdir: true, Special: "go"},
-	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "gotip", Style: Dash, Operands: Unread, Options: options751, Subs: subs777, Workdir: true, Special: "go"},
-	{Name: "god", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options779, Risk: 86},
-	{Name: "goimports", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gci", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "golines", Style: Dash, Operands: Reads, Options: options779},
-	{Name: "gojq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "jaq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Special: "jq"},
-	{Name: "golangci-lint", Style: Exact, Options: options781, Subs: subs785, Inherit: true, Workdir: true},
+	{Name: "gfind", Style: Dash, Operands: Names, Options: options432, Special: "find"},
+	{Name: "gh", Style: Exact, Operands: Unread, Options: options487, Subs: subs612, Risk: 82, Secrets: 14, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "gh"},
+	{Name: "ghc", Style: Joined, Operands: Script, Options: options613, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "ghci", Style: Joined, Operands: Script, Options: options613, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runghc", Style: Joined, Operands: Script, Options: options613, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "runhaskell", Style: Joined, Operands: Script, Options: options613, Facts: Interpreter, Ends: true, Workdir: true},
+	{Name: "ginstall", Operands: Copy, Options: options614, Shared: [][]Option{options5}},
+	{Name: "git", Operands: Unread, Options: options615, Subs: subs748, Risk: 83, Secrets: 3, Facts: BySubcommand, Workdir: true, Plugins: true, Special: "git"},
+	{Name: "glab", Style: Exact, Options: options749, Risk: 84},
+	{Name: "gls", Operands: Names, Options: options750, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gnuplot", Style: POSIX, Operands: Script, Options: options751, Ends: true, Stdin: true},
+	{Name: "go", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Risk: 85, Facts: BySubcommand, Workdir: true, Special: "go"},
+	{Name: "go1.21", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "go1.22", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "go1.23", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "go1.24", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "go1.25", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "go1.26", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "gotip", Style: Dash, Operands: Unread, Options: options752, Subs: subs778, Workdir: true, Special: "go"},
+	{Name: "god", Operands: Reads, Options: options779, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gofmt", Style: Dash, Operands: Reads, Options: options780, Risk: 86},
+	{Name: "goimports", Style: Dash, Operands: Reads, Options: options780},
+	{Name: "gofumpt", Style: Dash, Operands: Reads, Options: options780},
+	{Name: "gci", Style: Dash, Operands: Reads, Options: options780},
+	{Name: "golines", Style: Dash, Operands: Reads, Options: options780},
+	{Name: "gojq", Operands: PatternReads, Options: options781, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "jaq", Operands: PatternReads, Options: options781, Shared: [][]Option{options5}, Special: "jq"},
+	{Name: "golangci-lint", Style: Exact, Options: options782, Subs: subs786, Inherit: true, Workdir: true},
 	{Name: "gosu", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
 	{Name: "su-exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
 	{Name: "setuidgid", Style: POSIX, Operands: RunsArgs, Skip: 1, Risk: 87, Ends: true},
 	{Name: "gpg", Operands: Unread, Options: options130, Risk: 1},
-	{Name: "gpg-agent", Operands: RunsArgs, Options: options786, Risk: 36, Ends: true},
+	{Name: "gpg-agent", Operands: RunsArgs, Options: options787, Risk: 36, Ends: true},
 	{Name: "gpg2", Operands: Unread, Options: options130},
 	{Name: "gpgv", Operands: Unread, Options: options130},
 	{Name: "age", Operands: Unread, Options: options130},
@@ -6747,57 +6750,57 @@ var programs = [...]Program{
 	{Name: "chamber", Operands: Unread, Options: options130},
 	{Name: "aws-vault", Operands: Unread, Options: options130},
 	{Name: "teller", Operands: Unread, Options: options130},
-	{Name: "gradle", Style: Exact, Options: options787, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "mvn"},
-	{Name: "gradlew", Style: Exact, Options: options787, Facts: TaskRunner, Workdir: true, Special: "mvn"},
-	{Name: "grealpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Safe: true},
-	{Name: "grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "egrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "fgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zegrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "zfgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "bzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "xzgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "groovy", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "scala", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "kscript", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "jshell", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "julia", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "elixir", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "iex", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "erl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "escript", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clojure", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "clj", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bb", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "racket", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "guile", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "swipl", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "octave", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "matlab", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "janet", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gjs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "qjs", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "d8", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "tsx", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "esno", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "coffee", Style: POSIX, Operands: Script, Options: options790, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "gsed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Special: "sed"},
-	{Name: "gsort", Operands: Reads, Options: options792, Shared: [][]Option{options5}},
-	{Name: "gsplit", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Here: true},
-	{Name: "gsutil", Style: Exact, Options: options794, Subs: subs797, Risk: 88},
-	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
-	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Special: "tar"},
-	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options799}, Risk: 36, Ends: true, Plain: true},
-	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 36, Ends: true, Plain: true},
+	{Name: "gradle", Style: Exact, Options: options788, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "gradlew", Style: Exact, Options: options788, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "grealpath", Operands: Names, Options: options789, Shared: [][]Option{options5}, Safe: true},
+	{Name: "grep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "egrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "fgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zegrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "zfgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "bzgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "xzgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "groovy", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "scala", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kotlin", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "kscript", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "jshell", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "julia", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "elixir", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "iex", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "erl", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "escript", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clojure", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "clj", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bb", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "racket", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "guile", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "sbcl", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacs", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "emacsclient", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "swipl", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "octave", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "matlab", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "janet", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gjs", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "qjs", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "d8", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "bun.exe", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ts-node", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "tsx", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "esno", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "babel-node", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "vite-node", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "coffee", Style: POSIX, Operands: Script, Options: options791, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "gsed", Operands: PatternReads, Options: options792, Shared: [][]Option{options5}, Special: "sed"},
+	{Name: "gsort", Operands: Reads, Options: options793, Shared: [][]Option{options5}},
+	{Name: "gsplit", Operands: InOut, Options: options794, Shared: [][]Option{options5}, Here: true},
+	{Name: "gsutil", Style: Exact, Options: options795, Subs: subs798, Risk: 88},
+	{Name: "gtar", Style: Bundle, Operands: Unread, Options: options799, Shared: [][]Option{options5}, Special: "tar"},
+	{Name: "bsdtar", Style: Bundle, Operands: Unread, Options: options799, Shared: [][]Option{options5}, Special: "tar"},
+	{Name: "gtime", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options800}, Risk: 36, Ends: true, Plain: true},
+	{Name: "gtimeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options801, Risk: 36, Ends: true, Plain: true},
 	{Name: "gunicorn", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "uvicorn", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "hypercorn", Operands: Unread, Options: options27, Workdir: true},
@@ -6829,106 +6832,106 @@ var programs = [...]Program{
 	{Name: "puppet", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "chef-client", Operands: Unread, Options: options27, Workdir: true},
 	{Name: "knife", Operands: Unread, Options: options27, Workdir: true},
-	{Name: "guniq", Operands: InOut, Options: options801, Shared: [][]Option{options5}},
-	{Name: "gwc", Operands: Reads, Options: options802, Shared: [][]Option{options5}, Safe: true},
-	{Name: "gzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
-	{Name: "gunzip", Operands: Outputs, Options: options803, Risk: 32, Beside: true},
-	{Name: "hash", Style: POSIX, Operands: Names, Options: options804, Risk: 2, Special: "hash"},
-	{Name: "hcloud", Style: Exact, Options: options748, Risk: 89},
-	{Name: "hd", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Safe: true},
+	{Name: "guniq", Operands: InOut, Options: options802, Shared: [][]Option{options5}},
+	{Name: "gwc", Operands: Reads, Options: options803, Shared: [][]Option{options5}, Safe: true},
+	{Name: "gzip", Operands: Outputs, Options: options804, Risk: 32, Beside: true},
+	{Name: "gunzip", Operands: Outputs, Options: options804, Risk: 32, Beside: true},
+	{Name: "hash", Style: POSIX, Operands: Names, Options: options805, Risk: 2, Special: "hash"},
+	{Name: "hcloud", Style: Exact, Options: options749, Risk: 89},
+	{Name: "hd", Operands: Reads, Options: options806, Shared: [][]Option{options5}, Safe: true},
 	{Name: "hdiutil", Operands: Unread, Risk: 90},
-	{Name: "head", Operands: Reads, Options: options806, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "helm", Style: Exact, Operands: Unread, Options: options807, Subs: subs824, Risk: 91, Secrets: 6, Inherit: true, Plugins: true},
-	{Name: "help", Style: POSIX, Options: options825, Risk: 3, Safe: true},
-	{Name: "heroku", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Risk: 92, Inherit: true},
-	{Name: "hexdump", Operands: Reads, Options: options805, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "head", Operands: Reads, Options: options807, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "helm", Style: Exact, Operands: Unread, Options: options808, Subs: subs825, Risk: 91, Secrets: 6, Inherit: true, Plugins: true},
+	{Name: "help", Style: POSIX, Options: options826, Risk: 3, Safe: true},
+	{Name: "heroku", Style: Exact, Operands: Unread, Options: options440, Subs: subs447, Risk: 92, Inherit: true},
+	{Name: "hexdump", Operands: Reads, Options: options806, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "hg", Risk: 93, Wordless: true},
-	{Name: "history", Style: POSIX, Operands: Unread, Options: options826, Risk: 94, Special: "history"},
+	{Name: "history", Style: POSIX, Operands: Unread, Options: options827, Risk: 94, Special: "history"},
 	{Name: "host", Options: options404, Risk: 3},
 	{Name: "nslookup", Options: options404, Risk: 3},
 	{Name: "getent", Options: options404, Risk: 3},
 	{Name: "hostid", Shared: [][]Option{options5}, Safe: true},
-	{Name: "hostname", Operands: Unread, Options: options827, Shared: [][]Option{options5}, Risk: 95},
+	{Name: "hostname", Operands: Unread, Options: options828, Shared: [][]Option{options5}, Risk: 95},
 	{Name: "htpasswd", Secrets: 15, Wordless: true},
-	{Name: "http", Options: options828, Secrets: 16, Facts: Fetcher},
-	{Name: "https", Options: options828, Secrets: 16, Facts: Fetcher},
-	{Name: "xh", Options: options828, Secrets: 16, Facts: Fetcher},
-	{Name: "xhs", Options: options828, Secrets: 16, Facts: Fetcher},
-	{Name: "httpie", Options: options828, Secrets: 16, Facts: Fetcher},
-	{Name: "http-server", Options: options829},
-	{Name: "serve", Options: options829},
-	{Name: "http.server", Options: options830},
-	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options831, Risk: 36},
-	{Name: "iconv", Operands: Reads, Options: options832, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "id", Options: options833, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "identify", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "mutool", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options834},
-	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options834},
+	{Name: "http", Options: options829, Secrets: 16, Facts: Fetcher},
+	{Name: "https", Options: options829, Secrets: 16, Facts: Fetcher},
+	{Name: "xh", Options: options829, Secrets: 16, Facts: Fetcher},
+	{Name: "xhs", Options: options829, Secrets: 16, Facts: Fetcher},
+	{Name: "httpie", Options: options829, Secrets: 16, Facts: Fetcher},
+	{Name: "http-server", Options: options830},
+	{Name: "serve", Options: options830},
+	{Name: "http.server", Options: options831},
+	{Name: "hyperfine", Style: Exact, Operands: RunsTexts, Options: options832, Risk: 36},
+	{Name: "iconv", Operands: Reads, Options: options833, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "id", Options: options834, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "identify", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "pdffonts", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "mediainfo", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "mutool", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "tiffinfo", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "pnginfo", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "jpeginfo", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "xlsinfo", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "fc-list", Style: Dash, Operands: Reads, Options: options835},
+	{Name: "fc-match", Style: Dash, Operands: Reads, Options: options835},
 	{Name: "ifconfig", Operands: Unread, Risk: 96},
 	{Name: "influx", Operands: Unread, Options: options101, Secrets: 17},
 	{Name: "info", Risk: 3, Wordless: true},
-	{Name: "inotifywait", Operands: Names, Options: options835},
-	{Name: "inotifywatch", Operands: Names, Options: options835},
-	{Name: "fsnotifywait", Operands: Names, Options: options835},
-	{Name: "fswatch", Operands: Names, Options: options835},
-	{Name: "install", Operands: Copy, Options: options613, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "inotifywait", Operands: Names, Options: options836},
+	{Name: "inotifywatch", Operands: Names, Options: options836},
+	{Name: "fsnotifywait", Operands: Names, Options: options836},
+	{Name: "fswatch", Operands: Names, Options: options836},
+	{Name: "install", Operands: Copy, Options: options614, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "integer", Style: POSIX, Operands: Assigns, Options: options228, Special: "declare"},
 	{Name: "float", Style: POSIX, Operands: Assigns, Options: options228, Special: "declare"},
-	{Name: "invoke", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "doit", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "nox", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "ant", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "sbt", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "grunt", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "gulp", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "mage", Options: options836, Facts: TaskRunner, Workdir: true},
-	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options837, Risk: 27, Ends: true},
-	{Name: "ip", Style: POSIX, Operands: Unread, Options: options838, Subs: subs842, Risk: 97},
+	{Name: "invoke", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "doit", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "nox", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "ant", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "sbt", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "grunt", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "gulp", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "mage", Options: options837, Facts: TaskRunner, Workdir: true},
+	{Name: "ionice", Style: POSIX, Operands: RunsArgs, Options: options838, Risk: 27, Ends: true},
+	{Name: "ip", Style: POSIX, Operands: Unread, Options: options839, Subs: subs843, Risk: 97},
 	{Name: "ipmitool", Operands: Unread, Secrets: 5},
 	{Name: "iptables", Operands: Unread, Risk: 98},
-	{Name: "ipython", Operands: Unread, Options: options843, Facts: Interpreter},
-	{Name: "ipython3", Operands: Unread, Options: options843, Facts: Interpreter},
+	{Name: "ipython", Operands: Unread, Options: options844, Facts: Interpreter},
+	{Name: "ipython3", Operands: Unread, Options: options844, Facts: Interpreter},
 	{Name: "isort", Operands: Outputs, Options: options42, Risk: 99, Workdir: true},
 	{Name: "istioctl", Style: Exact, Operands: Unread, Options: options35, Risk: 100},
 	{Name: "iwconfig", Operands: Unread},
-	{Name: "java", Style: Joined, Operands: Script, Options: options844, Risk: 5, Facts: Interpreter, Ends: true},
-	{Name: "javac", Style: Joined, Operands: Reads, Options: options845, Risk: 1, Here: true},
-	{Name: "jest", Options: options846, Workdir: true},
-	{Name: "jj", Style: Exact, Operands: Unread, Options: options847, Subs: subs848, Inherit: true, Workdir: true},
-	{Name: "jobs", Style: POSIX, Options: options849, Risk: 2, Special: "jobs"},
-	{Name: "join", Operands: Reads, Options: options850, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "journalctl", Options: options851, Risk: 101},
-	{Name: "jq", Operands: PatternReads, Options: options780, Shared: [][]Option{options5}, Risk: 3, Secrets: 18, Special: "jq"},
-	{Name: "jruby", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "irb", Style: POSIX, Operands: Script, Options: options852, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "json.tool", Operands: InOut, Options: options853},
-	{Name: "jupyter", Operands: Unread, Options: options843},
-	{Name: "jupyter-lab", Operands: Unread, Options: options843},
-	{Name: "jupyter-notebook", Operands: Unread, Options: options843},
-	{Name: "jupyter-nbconvert", Operands: Unread, Options: options843},
-	{Name: "papermill", Operands: Unread, Options: options843},
-	{Name: "streamlit", Operands: Unread, Options: options843},
-	{Name: "gradio", Operands: Unread, Options: options843},
-	{Name: "chainlit", Operands: Unread, Options: options843},
-	{Name: "mlflow", Operands: Unread, Options: options843},
-	{Name: "tensorboard", Operands: Unread, Options: options843},
-	{Name: "just", Style: Exact, Options: options854, Facts: TaskRunner, Workdir: true},
-	{Name: "k", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "k3d", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "k3s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "colima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "lima", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
-	{Name: "limactl", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Inherit: true},
+	{Name: "java", Style: Joined, Operands: Script, Options: options845, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "javac", Style: Joined, Operands: Reads, Options: options846, Risk: 1, Here: true},
+	{Name: "jest", Options: options847, Workdir: true},
+	{Name: "jj", Style: Exact, Operands: Unread, Options: options848, Subs: subs849, Inherit: true, Workdir: true},
+	{Name: "jobs", Style: POSIX, Options: options850, Risk: 2, Special: "jobs"},
+	{Name: "join", Operands: Reads, Options: options851, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "journalctl", Options: options852, Risk: 101},
+	{Name: "jq", Operands: PatternReads, Options: options781, Shared: [][]Option{options5}, Risk: 3, Secrets: 18, Special: "jq"},
+	{Name: "jruby", Style: POSIX, Operands: Script, Options: options853, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "irb", Style: POSIX, Operands: Script, Options: options853, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "json.tool", Operands: InOut, Options: options854},
+	{Name: "jupyter", Operands: Unread, Options: options844},
+	{Name: "jupyter-lab", Operands: Unread, Options: options844},
+	{Name: "jupyter-notebook", Operands: Unread, Options: options844},
+	{Name: "jupyter-nbconvert", Operands: Unread, Options: options844},
+	{Name: "papermill", Operands: Unread, Options: options844},
+	{Name: "streamlit", Operands: Unread, Options: options844},
+	{Name: "gradio", Operands: Unread, Options: options844},
+	{Name: "chainlit", Operands: Unread, Options: options844},
+	{Name: "mlflow", Operands: Unread, Options: options844},
+	{Name: "tensorboard", Operands: Unread, Options: options844},
+	{Name: "just", Style: Exact, Options: options855, Facts: TaskRunner, Workdir: true},
+	{Name: "k", Style: Exact, Operands: Unread, Options: options856, Subs: subs935, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubecolor", Style: Exact, Operands: Unread, Options: options856, Subs: subs935, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "k3d", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "k3s", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "microk8s", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "colima", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "rancher-desktop", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "lima", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
+	{Name: "limactl", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Inherit: true},
 	{Name: "k9s", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "kubetail", Style: Exact, Operands: Unread, Options: options35},
 	{Name: "linkerd", Style: Exact, Operands: Unread, Options: options35},
@@ -6960,40 +6963,40 @@ var programs = [...]Program{
 	{Name: "poweroff", Operands: Unread, Risk: 102},
 	{Name: "init", Operands: Unread, Risk: 102},
 	{Name: "telinit", Operands: Unread, Risk: 102},
-	{Name: "kill", Style: Dash, Options: options939, Shared: [][]Option{options453}, Risk: 103, Safe: true, Special: "kill"},
-	{Name: "killall", Options: options940, Shared: [][]Option{options453}, Risk: 104},
+	{Name: "kill", Style: Dash, Options: options940, Shared: [][]Option{options454}, Risk: 103, Safe: true, Special: "kill"},
+	{Name: "killall", Options: options941, Shared: [][]Option{options454}, Risk: 104},
 	{Name: "killall5", Operands: Unread, Risk: 105},
-	{Name: "kind", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 106, Inherit: true},
+	{Name: "kind", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Risk: 106, Inherit: true},
 	{Name: "kubeadm", Style: Exact, Operands: Unread, Options: options35, Risk: 107},
-	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
-	{Name: "oc", Style: Exact, Operands: Unread, Options: options855, Subs: subs934, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "kubectl", Style: Exact, Operands: Unread, Options: options856, Subs: subs935, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
+	{Name: "oc", Style: Exact, Operands: Unread, Options: options856, Subs: subs935, Risk: 108, Secrets: 19, Facts: BySubcommand, Inherit: true, Plugins: true, Special: "kubectl"},
 	{Name: "kubectx", Style: Exact, Operands: Unread, Options: options35, Risk: 109},
 	{Name: "kubens", Style: Exact, Operands: Unread, Options: options35, Risk: 109},
-	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options941, Subs: subs943, Risk: 5},
+	{Name: "kustomize", Style: Exact, Operands: Unread, Options: options942, Subs: subs944, Risk: 5},
 	{Name: "lastlog", Operands: Names, Options: options172, Risk: 110},
-	{Name: "latexmk", Style: Dash, Options: options944, Workdir: true},
+	{Name: "latexmk", Style: Dash, Options: options945, Workdir: true},
 	{Name: "launchctl", Operands: Unread, Risk: 111},
-	{Name: "ld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "lld", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "mold", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "as", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "strip", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "windres", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options945},
-	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
-	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options946, Risk: 36, Ends: true},
+	{Name: "ld", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "ld.lld", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "lld", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "ld.gold", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "mold", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "as", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "nasm", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "yasm", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "objcopy", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "strip", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "ranlib", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "dlltool", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "windres", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "llvm-objcopy", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "llvm-strip", Style: Joined, Operands: Outputs, Options: options946},
+	{Name: "ld-linux-x86-64.so.2", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
+	{Name: "ld-linux.so.2", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
+	{Name: "ld-linux-aarch64.so.1", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
+	{Name: "ld-linux-armhf.so.3", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
+	{Name: "ld-musl-x86_64.so.1", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
+	{Name: "ld.so", Style: POSIX, Operands: RunsArgs, Options: options947, Risk: 36, Ends: true},
 	{Name: "ldapadd", Risk: 1, Secrets: 20, Wordless: true},
 	{Name: "ldapmodify", Risk: 1, Secrets: 20, Wordless: true},
 	{Name: "ldapdelete", Risk: 112, Secrets: 20, Wordless: true},
@@ -7001,123 +7004,123 @@ var programs = [...]Program{
 	{Name: "ldapwhoami", Secrets: 20, Wordless: true},
 	{Name: "ldconfig", Operands: Unread, Risk: 114},
 	{Name: "ldd", Operands: Reads, Options: options134, Risk: 5, Facts: Interpreter},
-	{Name: "lerna", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
-	{Name: "nx", Style: Exact, Options: options947, Subs: subs949, Inherit: true, Workdir: true},
-	{Name: "less", Operands: Reads, Options: options950, Shared: [][]Option{options5}, Risk: 115},
-	{Name: "lessecho", Operands: Reads, Options: options950, Shared: [][]Option{options5}},
+	{Name: "lerna", Style: Exact, Options: options948, Subs: subs950, Inherit: true, Workdir: true},
+	{Name: "nx", Style: Exact, Options: options948, Subs: subs950, Inherit: true, Workdir: true},
+	{Name: "less", Operands: Reads, Options: options951, Shared: [][]Option{options5}, Risk: 115},
+	{Name: "lessecho", Operands: Reads, Options: options951, Shared: [][]Option{options5}},
 	{Name: "let", Style: NoOpts, Risk: 2, Special: "let"},
-	{Name: "lftp", Style: POSIX, Options: options451, Secrets: 21, Stdin: true},
+	{Name: "lftp", Style: POSIX, Options: options452, Secrets: 21, Stdin: true},
 	{Name: "link", Operands: Copy, Shared: [][]Option{options5}},
-	{Name: "linode-cli", Style: Exact, Options: options748},
-	{Name: "oci", Style: Exact, Options: options748},
-	{Name: "ibmcloud", Style: Exact, Options: options748},
-	{Name: "scw", Style: Exact, Options: options748},
-	{Name: "vultr-cli", Style: Exact, Options: options748},
-	{Name: "render", Style: Exact, Options: options748},
-	{Name: "dokku", Style: Exact, Options: options748},
-	{Name: "cf", Style: Exact, Options: options748},
-	{Name: "eb", Style: Exact, Options: options748},
-	{Name: "sam", Style: Exact, Options: options748},
-	{Name: "copilot-aws", Style: Exact, Options: options748},
-	{Name: "cfn", Style: Exact, Options: options748},
-	{Name: "aliyun", Style: Exact, Options: options748},
-	{Name: "tccli", Style: Exact, Options: options748},
-	{Name: "yc", Style: Exact, Options: options748},
-	{Name: "stripe", Style: Exact, Options: options748},
-	{Name: "twilio", Style: Exact, Options: options748},
-	{Name: "sentry-cli", Style: Exact, Options: options748},
-	{Name: "datadog-ci", Style: Exact, Options: options748},
-	{Name: "newrelic", Style: Exact, Options: options748},
-	{Name: "sonar-scanner", Style: Exact, Options: options748},
-	{Name: "circleci", Style: Exact, Options: options748},
-	{Name: "travis", Style: Exact, Options: options748},
-	{Name: "hub", Style: Exact, Options: options748},
-	{Name: "tea", Style: Exact, Options: options748},
-	{Name: "bb-cli", Style: Exact, Options: options748},
-	{Name: "jira", Style: Exact, Options: options748},
-	{Name: "linear", Style: Exact, Options: options748},
-	{Name: "slack", Style: Exact, Options: options748},
-	{Name: "sfdx", Style: Exact, Options: options748},
-	{Name: "sf", Style: Exact, Options: options748},
-	{Name: "shopify", Style: Exact, Options: options748},
-	{Name: "contentful", Style: Exact, Options: options748},
-	{Name: "sanity", Style: Exact, Options: options748},
-	{Name: "auth0", Style: Exact, Options: options748},
-	{Name: "okta", Style: Exact, Options: options748},
-	{Name: "launchdarkly", Style: Exact, Options: options748},
-	{Name: "ngrok-cli", Style: Exact, Options: options748},
-	{Name: "gitlab-runner", Style: Exact, Options: options748},
-	{Name: "jenkins-cli", Style: Exact, Options: options748},
-	{Name: "drone", Style: Exact, Options: options748},
-	{Name: "buildkite-agent", Style: Exact, Options: options748},
-	{Name: "argo", Style: Exact, Options: options748},
-	{Name: "entire", Style: Exact, Options: options748},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Risk: 36, Ends: true},
+	{Name: "linode-cli", Style: Exact, Options: options749},
+	{Name: "oci", Style: Exact, Options: options749},
+	{Name: "ibmcloud", Style: Exact, Options: options749},
+	{Name: "scw", Style: Exact, Options: options749},
+	{Name: "vultr-cli", Style: Exact, Options: options749},
+	{Name: "render", Style: Exact, Options: options749},
+	{Name: "dokku", Style: Exact, Options: options749},
+	{Name: "cf", Style: Exact, Options: options749},
+	{Name: "eb", Style: Exact, Options: options749},
+	{Name: "sam", Style: Exact, Options: options749},
+	{Name: "copilot-aws", Style: Exact, Options: options749},
+	{Name: "cfn", Style: Exact, Options: options749},
+	{Name: "aliyun", Style: Exact, Options: options749},
+	{Name: "tccli", Style: Exact, Options: options749},
+	{Name: "yc", Style: Exact, Options: options749},
+	{Name: "stripe", Style: Exact, Options: options749},
+	{Name: "twilio", Style: Exact, Options: options749},
+	{Name: "sentry-cli", Style: Exact, Options: options749},
+	{Name: "datadog-ci", Style: Exact, Options: options749},
+	{Name: "newrelic", Style: Exact, Options: options749},
+	{Name: "sonar-scanner", Style: Exact, Options: options749},
+	{Name: "circleci", Style: Exact, Options: options749},
+	{Name: "travis", Style: Exact, Options: options749},
+	{Name: "hub", Style: Exact, Options: options749},
+	{Name: "tea", Style: Exact, Options: options749},
+	{Name: "bb-cli", Style: Exact, Options: options749},
+	{Name: "jira", Style: Exact, Options: options749},
+	{Name: "linear", Style: Exact, Options: options749},
+	{Name: "slack", Style: Exact, Options: options749},
+	{Name: "sfdx", Style: Exact, Options: options749},
+	{Name: "sf", Style: Exact, Options: options749},
+	{Name: "shopify", Style: Exact, Options: options749},
+	{Name: "contentful", Style: Exact, Options: options749},
+	{Name: "sanity", Style: Exact, Options: options749},
+	{Name: "auth0", Style: Exact, Options: options749},
+	{Name: "okta", Style: Exact, Options: options749},
+	{Name: "launchdarkly", Style: Exact, Options: options749},
+	{Name: "ngrok-cli", Style: Exact, Options: options749},
+	{Name: "gitlab-runner", Style: Exact, Options: options749},
+	{Name: "jenkins-cli", Style: Exact, Options: options749},
+	{Name: "drone", Style: Exact, Options: options749},
+	{Name: "buildkite-agent", Style: Exact, Options: options749},
+	{Name: "argo", Style: Exact, Options: options749},
+	{Name: "entire", Style: Exact, Options: options749},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Risk: 36, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Risk: 36, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Risk: 36, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Risk: 36, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Risk: 36, Ends: true},
 	{Name: "lipo", Risk: 116, Wordless: true},
-	{Name: "lldb", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "rr", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options481, Stdin: true},
-	{Name: "ln", Operands: Copy, Options: options952, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "locate", Operands: Names, Options: options953, Risk: 3, Safe: true},
+	{Name: "lldb", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "rr", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "cgdb", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "pwndbg", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "gdb-multiarch", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "lldb-15", Style: Dash, Operands: Unread, Options: options482, Stdin: true},
+	{Name: "ln", Operands: Copy, Options: options953, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "locate", Operands: Names, Options: options954, Risk: 3, Safe: true},
 	{Name: "loginctl", Operands: Unread, Risk: 117},
 	{Name: "logout", Style: NoOpts, Safe: true},
 	{Name: "logrotate", Operands: Unread, Risk: 118},
-	{Name: "look", Operands: PatternReads, Options: options954, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "look", Operands: PatternReads, Options: options955, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "losetup", Operands: Unread, Risk: 119},
-	{Name: "ls", Operands: Names, Options: options749, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "lsblk", Operands: Names, Options: options955, Risk: 3},
-	{Name: "lshw", Style: Dash, Operands: Names, Options: options956, Risk: 120},
-	{Name: "lsof", Operands: Names, Options: options957, Risk: 3},
-	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options958, Risk: 36, Ends: true},
-	{Name: "lua", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options959, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "luajit", Style: POSIX, Operands: Script, Options: options959, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "texlua", Style: POSIX, Operands: Script, Options: options959, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "ls", Operands: Names, Options: options750, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "lsblk", Operands: Names, Options: options956, Risk: 3},
+	{Name: "lshw", Style: Dash, Operands: Names, Options: options957, Risk: 120},
+	{Name: "lsof", Operands: Names, Options: options958, Risk: 3},
+	{Name: "ltrace", Style: POSIX, Operands: RunsArgs, Options: options959, Risk: 36, Ends: true},
+	{Name: "lua", Style: POSIX, Operands: Script, Options: options960, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.1", Style: POSIX, Operands: Script, Options: options960, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.2", Style: POSIX, Operands: Script, Options: options960, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.3", Style: POSIX, Operands: Script, Options: options960, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "lua5.4", Style: POSIX, Operands: Script, Options: options960, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "luajit", Style: POSIX, Operands: Script, Options: options960, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "texlua", Style: POSIX, Operands: Script, Options: options960, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "lvs", Operands: Unread, Risk: 3},
 	{Name: "vgs", Operands: Unread, Risk: 3},
 	{Name: "pvs", Operands: Unread, Risk: 3},
-	{Name: "lxc", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
-	{Name: "incus", Style: Exact, Operands: Unread, Options: options960, Subs: subs965},
-	{Name: "lz4", Operands: Outputs, Options: options966, Beside: true},
-	{Name: "unlz4", Operands: Outputs, Options: options966, Beside: true},
+	{Name: "lxc", Style: Exact, Operands: Unread, Options: options961, Subs: subs966},
+	{Name: "incus", Style: Exact, Operands: Unread, Options: options961, Subs: subs966},
+	{Name: "lz4", Operands: Outputs, Options: options967, Beside: true},
+	{Name: "unlz4", Operands: Outputs, Options: options967, Beside: true},
 	{Name: "machinectl", Operands: Unread, Risk: 121},
-	{Name: "make", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
-	{Name: "gmake", Options: options967, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
-	{Name: "man", Options: options968, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
-	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options969, Risk: 2, Special: "mapfile"},
-	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
-	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options970}, Secrets: 22},
+	{Name: "make", Options: options968, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
+	{Name: "gmake", Options: options968, Risk: 5, Facts: TaskRunner, Workdir: true, Special: "make"},
+	{Name: "man", Options: options969, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "mapfile", Style: POSIX, Operands: Assigns, Options: options970, Risk: 2, Special: "mapfile"},
+	{Name: "readarray", Style: POSIX, Operands: Assigns, Options: options970, Risk: 2, Special: "mapfile"},
+	{Name: "mariadb-dump", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mariadb-admin", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mysqlcheck", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mariadb-check", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mariadb-show", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mysqlpump", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mysqlslap", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mysqlbinlog", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mysqld", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
+	{Name: "mariadbd", Operands: Unread, Shared: [][]Option{options971}, Secrets: 22},
 	{Name: "mc", Secrets: 23, Wordless: true},
 	{Name: "mdadm", Operands: Unread, Risk: 122},
-	{Name: "mdfind", Style: Dash, Options: options971, Risk: 3, Safe: true},
-	{Name: "meson", Operands: Unread, Subs: subs978, Workdir: true},
+	{Name: "mdfind", Style: Dash, Options: options972, Risk: 3, Safe: true},
+	{Name: "meson", Operands: Unread, Subs: subs979, Workdir: true},
 	{Name: "micromamba", Operands: Unread, Options: options194, Subs: subs197},
-	{Name: "minikube", Style: Exact, Operands: Unread, Options: options935, Subs: subs938, Risk: 123, Inherit: true},
-	{Name: "mise", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
-	{Name: "rtx", Style: Exact, Options: options979, Subs: subs985, Inherit: true, Workdir: true},
-	{Name: "mix", Subs: subs989, Workdir: true},
-	{Name: "mkdir", Operands: Writes, Options: options990, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mkfifo", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mknod", Operands: Outputs, Options: options991, Shared: [][]Option{options5}, Risk: 39},
+	{Name: "minikube", Style: Exact, Operands: Unread, Options: options936, Subs: subs939, Risk: 123, Inherit: true},
+	{Name: "mise", Style: Exact, Options: options980, Subs: subs986, Inherit: true, Workdir: true},
+	{Name: "rtx", Style: Exact, Options: options980, Subs: subs986, Inherit: true, Workdir: true},
+	{Name: "mix", Subs: subs990, Workdir: true},
+	{Name: "mkdir", Operands: Writes, Options: options991, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mkfifo", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mknod", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 39},
 	{Name: "mkswap", Operands: Unread, Risk: 54},
 	{Name: "lvremove", Operands: Unread, Risk: 54},
 	{Name: "vgremove", Operands: Unread, Risk: 54},
@@ -7135,8 +7138,8 @@ var programs = [...]Program{
 	{Name: "mke2fs", Operands: Unread, Risk: 54},
 	{Name: "blkdiscard", Operands: Unread, Risk: 54},
 	{Name: "ddrescue", Operands: Unread, Risk: 54},
-	{Name: "mktemp", Operands: Outputs, Options: options992, Shared: [][]Option{options5}, Risk: 124, Special: "mktemp"},
-	{Name: "mocha", Options: options993, Workdir: true},
+	{Name: "mktemp", Operands: Outputs, Options: options993, Shared: [][]Option{options5}, Risk: 124, Special: "mktemp"},
+	{Name: "mocha", Options: options994, Workdir: true},
 	{Name: "mongo", Operands: Unread, Options: options101, Secrets: 24},
 	{Name: "mongodump", Operands: Unread, Options: options101, Risk: 1, Secrets: 24},
 	{Name: "mongoexport", Operands: Unread, Options: options101},
@@ -7182,295 +7185,295 @@ var programs = [...]Program{
 	{Name: "mycli", Operands: Unread, Options: options101},
 	{Name: "mongorestore", Operands: Unread, Options: options101, Risk: 67, Secrets: 24},
 	{Name: "mongosh", Operands: Unread, Options: options101, Risk: 47, Secrets: 24},
-	{Name: "more", Operands: Reads, Options: options994, Shared: [][]Option{options5}, Risk: 115},
-	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options995, Risk: 14, Ends: true},
+	{Name: "more", Operands: Reads, Options: options995, Shared: [][]Option{options5}, Risk: 115},
+	{Name: "mosh", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options996, Risk: 14, Ends: true},
 	{Name: "mount", Operands: Unread, Risk: 125},
-	{Name: "mtr", Options: options996},
-	{Name: "traceroute6", Options: options996},
-	{Name: "multipass", Style: Exact, Operands: Unread, Options: options997, Subs: subs1001},
+	{Name: "mtr", Options: options997},
+	{Name: "traceroute6", Options: options997},
+	{Name: "multipass", Style: Exact, Operands: Unread, Options: options998, Subs: subs1002},
 	{Name: "multipath", Risk: 126, Wordless: true},
-	{Name: "multitail", Operands: Reads, Options: options1002},
-	{Name: "mutt", Style: POSIX, Options: options1003, Stdin: true},
-	{Name: "neomutt", Style: POSIX, Options: options1003, Stdin: true},
-	{Name: "mv", Operands: Move, Options: options1004, Shared: [][]Option{options5}, Risk: 1},
-	{Name: "mvn", Options: options1005, Risk: 5, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn"},
-	{Name: "mvnw", Options: options1005, Facts: TaskRunner, Workdir: true, Special: "mvn"},
-	{Name: "mvnd", Options: options1005, Facts: TaskRunner, Workdir: true, Special: "mvn"},
-	{Name: "mypy", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pyright", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "basedpyright", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pyre", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pytype", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "flake8", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pylint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pyflakes", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pycodestyle", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pydocstyle", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "bandit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "vulture", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "radon", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "xenon", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pyroma", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "interrogate", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "safety", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "pip-audit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "semgrep", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "ty", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "zuban", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "dmypy", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "ansible-lint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "cfn-lint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "sqlfluff", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "codespell", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "curlylint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "refurb", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "fixit", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "slotscheck", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "import-linter", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "lint-imports", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "deptry", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "mutmut", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "proselint", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "vale", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "rstcheck", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "doc8", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "check-manifest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "towncrier", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "bumpversion", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "bump2version", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "bump-my-version", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "cz", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "commitizen", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "jupytext", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "stubtest", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "stubgen", Operands: Reads, Options: options1006, Workdir: true, Special: "gcc"},
-	{Name: "mysql", Options: options1007, Risk: 47, Secrets: 22, Stdin: true},
-	{Name: "mariadb", Options: options1007, Risk: 47, Secrets: 22, Stdin: true},
-	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options970}, Risk: 127, Secrets: 22},
-	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options970}, Risk: 1, Secrets: 22},
-	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 67, Secrets: 22},
-	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options970}, Risk: 67, Secrets: 22},
-	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options970}, Risk: 3, Secrets: 22},
+	{Name: "multitail", Operands: Reads, Options: options1003},
+	{Name: "mutt", Style: POSIX, Options: options1004, Stdin: true},
+	{Name: "neomutt", Style: POSIX, Options: options1004, Stdin: true},
+	{Name: "mv", Operands: Move, Options: options1005, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "mvn", Options: options1006, Risk: 5, Facts: TaskRunner | ObeysProject, Workdir: true, Special: "mvn"},
+	{Name: "mvnw", Options: options1006, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "mvnd", Options: options1006, Facts: TaskRunner, Workdir: true, Special: "mvn"},
+	{Name: "mypy", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pyright", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "basedpyright", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pyre", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pytype", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "flake8", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pylint", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pyflakes", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pycodestyle", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pydocstyle", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "bandit", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "vulture", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "radon", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "xenon", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pyroma", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "interrogate", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "safety", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "pip-audit", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "semgrep", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "ty", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "zuban", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "dmypy", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "ansible-lint", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "cfn-lint", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "sqlfluff", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "codespell", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "curlylint", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "refurb", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "fixit", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "slotscheck", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "import-linter", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "lint-imports", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "deptry", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "mutmut", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "proselint", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "vale", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "rstcheck", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "doc8", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "check-manifest", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "towncrier", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "bumpversion", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "bump2version", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "bump-my-version", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "cz", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "commitizen", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "jupytext", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "stubtest", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "stubgen", Operands: Reads, Options: options1007, Workdir: true, Special: "gcc"},
+	{Name: "mysql", Options: options1008, Risk: 47, Secrets: 22, Stdin: true},
+	{Name: "mariadb", Options: options1008, Risk: 47, Secrets: 22, Stdin: true},
+	{Name: "mysqladmin", Operands: Unread, Shared: [][]Option{options971}, Risk: 127, Secrets: 22},
+	{Name: "mysqldump", Operands: Unread, Shared: [][]Option{options971}, Risk: 1, Secrets: 22},
+	{Name: "mysqlimport", Operands: Loads, Skip: 1, Shared: [][]Option{options971}, Risk: 67, Secrets: 22},
+	{Name: "mariadb-import", Operands: Loads, Skip: 1, Shared: [][]Option{options971}, Risk: 67, Secrets: 22},
+	{Name: "mysqlshow", Operands: Unread, Shared: [][]Option{options971}, Risk: 3, Secrets: 22},
 	{Name: "named-checkconf", Risk: 3, Wordless: true},
 	{Name: "nload", Risk: 3, Wordless: true},
 	{Name: "nawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "original-awk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
 	{Name: "goawk", Style: POSIX, Operands: Script, Options: options45, Shared: [][]Option{options5}, Ends: true, Special: "awk"},
-	{Name: "nc", Options: options1008, Risk: 14},
-	{Name: "netcat", Options: options1008, Risk: 14},
-	{Name: "ncat", Options: options1008, Risk: 14},
-	{Name: "nc.openbsd", Options: options1008},
-	{Name: "nc.traditional", Options: options1008},
-	{Name: "ncdu", Operands: Unread, Options: options1009},
-	{Name: "gdu", Operands: Unread, Options: options1009},
-	{Name: "dua", Operands: Unread, Options: options1009},
+	{Name: "nc", Options: options1009, Risk: 14},
+	{Name: "netcat", Options: options1009, Risk: 14},
+	{Name: "ncat", Options: options1009, Risk: 14},
+	{Name: "nc.openbsd", Options: options1009},
+	{Name: "nc.traditional", Options: options1009},
+	{Name: "ncdu", Operands: Unread, Options: options1010},
+	{Name: "gdu", Operands: Unread, Options: options1010},
+	{Name: "dua", Operands: Unread, Options: options1010},
 	{Name: "netplan", Risk: 128, Wordless: true},
-	{Name: "netstat", Options: options1010, Risk: 3},
+	{Name: "netstat", Options: options1011, Risk: 3},
 	{Name: "networksetup", Operands: Unread, Risk: 129},
 	{Name: "newgrp", Risk: 130, Stdin: true},
-	{Name: "next", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "metro", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "sass", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "pug", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "terser", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "astro", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "remix", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "craco", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "ng", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "nest", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "expo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "eas", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "cap", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "ember", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "payload", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "sls", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "sst", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "knex", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "orval", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "np", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "rush", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "moon", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "husky", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "lt", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "forever", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "plop", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "yo", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "degit", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "electron", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "esm", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "zx", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "convex", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "solid", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "forge", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "cast", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
-	{Name: "solana", Style: Exact, Operands: Unread, Options: options1011, Workdir: true},
+	{Name: "next", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "parcel", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "snowpack", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "wmr", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "metro", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "turbopack", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "postcss", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "tailwindcss", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "sass", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "lessc", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "stylus", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "pug", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "uglifyjs", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "terser", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "cleancss", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "html-minifier", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "svelte-kit", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "svelte-check", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "nuxt", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "nuxi", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "astro", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "remix", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "gatsby", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "vue-cli-service", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "react-scripts", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "craco", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "ng", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "nest", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "expo", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "eas", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "react-native", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "ionic", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "capacitor", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "cap", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "quasar", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "ember", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "docusaurus", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "vuepress", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "vitepress", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "eleventy", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "strapi", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "medusa", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "payload", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "wrangler", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "vercel", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "netlify", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "firebase", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "amplify", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "serverless", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "sls", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "sst", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "supabase", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "prisma", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "drizzle-kit", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "typeorm", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "sequelize", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "sequelize-cli", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "knex", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "mikro-orm", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "graphql-codegen", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "openapi-generator", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "openapi-generator-cli", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "openapi-typescript", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "orval", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "swagger-cli", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "redocly", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "spectral", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "changeset", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "semantic-release", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "release-it", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "np", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "turbo", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "rush", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "rushx", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "wireit", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "moon", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "husky", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "patch-package", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "live-server", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "json-server", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "browser-sync", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "localtunnel", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "lt", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "pm2", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "forever", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "plop", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "hygen", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "yo", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "degit", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "tiged", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "create-react-app", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "create-next-app", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "create-vite", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "shadcn", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "vsce", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "ovsx", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "electron", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "electron-builder", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "electron-forge", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "tauri", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "esm", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "zx", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "wasp", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "convex", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "inngest", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "trigger", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "solid", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "qwik", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "hardhat", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "forge", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "cast", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "anvil", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "truffle", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "anchor", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
+	{Name: "solana", Style: Exact, Operands: Unread, Options: options1012, Workdir: true},
 	{Name: "nft", Operands: Unread, Risk: 131},
 	{Name: "nginx", Risk: 132, Wordless: true},
-	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1011, Secrets: 25, Workdir: true},
-	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1012, Risk: 27, Ends: true, Plain: true},
-	{Name: "ninja", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
-	{Name: "ninja-build", Options: options1013, Risk: 5, Facts: TaskRunner, Workdir: true},
-	{Name: "nix", Operands: Unread, Subs: subs1015},
-	{Name: "nix-shell", Operands: Script, Options: options1016, Ends: true},
-	{Name: "nl", Operands: Reads, Options: options1017, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "ngrok", Style: Exact, Operands: Unread, Options: options1012, Secrets: 25, Workdir: true},
+	{Name: "nice", Style: POSIX, Operands: RunsArgs, Options: options1013, Risk: 27, Ends: true, Plain: true},
+	{Name: "ninja", Options: options1014, Risk: 5, Facts: TaskRunner, Workdir: true},
+	{Name: "ninja-build", Options: options1014, Risk: 5, Facts: TaskRunner, Workdir: true},
+	{Name: "nix", Operands: Unread, Subs: subs1016},
+	{Name: "nix-shell", Operands: Script, Options: options1017, Ends: true},
+	{Name: "nl", Operands: Reads, Options: options1018, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "nm", Operands: Reads, Options: options134, Risk: 3},
 	{Name: "objdump", Operands: Reads, Options: options134, Risk: 3},
 	{Name: "readelf", Operands: Reads, Options: options134, Risk: 3},
 	{Name: "size", Operands: Reads, Options: options134, Risk: 3},
 	{Name: "otool", Operands: Reads, Options: options134, Risk: 3},
-	{Name: "nmap", Style: Joined, Options: options1018, Risk: 14},
+	{Name: "nmap", Style: Joined, Options: options1019, Risk: 14},
 	{Name: "nmcli", Operands: Unread, Risk: 133, Secrets: 26},
-	{Name: "node", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1019, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1019, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1020, Ends: true, Workdir: true},
-	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1021, Risk: 27, Ends: true, Plain: true},
-	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1022, Subs: subs1029, Risk: 134, Inherit: true},
+	{Name: "node", Style: Exact, Operands: Script, Options: options1020, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodejs", Style: Exact, Operands: Script, Options: options1020, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "node.exe", Style: Exact, Operands: Script, Options: options1020, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "nodemon", Style: POSIX, Operands: Script, Options: options1021, Ends: true, Workdir: true},
+	{Name: "nohup", Style: POSIX, Operands: RunsArgs, Options: options1022, Risk: 27, Ends: true, Plain: true},
+	{Name: "nomad", Style: Dash, Operands: Unread, Options: options1023, Subs: subs1030, Risk: 134, Inherit: true},
 	{Name: "npm", Operands: Unread, Options: options175, Subs: subs178, Risk: 28, Secrets: 3, Facts: BySubcommand, Inherit: true, Workdir: true, Special: "npm"},
-	{Name: "npm-run-all", Options: options1030, Workdir: true},
-	{Name: "run-s", Options: options1030, Workdir: true},
-	{Name: "run-p", Options: options1030, Workdir: true},
-	{Name: "npm-run-all2", Options: options1030, Workdir: true},
-	{Name: "nproc", Options: options1031, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1032, Risk: 5, Ends: true, Workdir: true},
-	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1033, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "npm-run-all", Options: options1031, Workdir: true},
+	{Name: "run-s", Options: options1031, Workdir: true},
+	{Name: "run-p", Options: options1031, Workdir: true},
+	{Name: "npm-run-all2", Options: options1031, Workdir: true},
+	{Name: "nproc", Options: options1032, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "npx", Style: Exact, Operands: RunsArgs, Options: options1033, Risk: 5, Ends: true, Workdir: true},
+	{Name: "nsenter", Style: POSIX, Operands: RunsArgs, Options: options1034, Risk: 39, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "ntpq", Risk: 135, Wordless: true},
-	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1034, Facts: Interpreter, Stdin: true},
-	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1035, Ends: true},
-	{Name: "numfmt", Options: options1036, Shared: [][]Option{options5}, Safe: true},
+	{Name: "nu", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "elvish", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "xonsh", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "pwsh", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "powershell", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "cmd", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "cmd.exe", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "powershell.exe", Style: POSIX, Operands: Unread, Options: options1035, Facts: Interpreter, Stdin: true},
+	{Name: "numactl", Style: POSIX, Operands: RunsArgs, Options: options1036, Ends: true},
+	{Name: "numfmt", Options: options1037, Shared: [][]Option{options5}, Safe: true},
 	{Name: "nvidia-smi", Operands: Names, Options: options172, Risk: 136},
 	{Name: "nvme", Operands: Unread, Risk: 137},
-	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1037, Ends: true, Stdin: true},
-	{Name: "od", Operands: Reads, Options: options778, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "op", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
-	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1038, Subs: subs1042, Inherit: true},
-	{Name: "openrsync", Operands: Transfer, Options: options1043},
-	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1049, Risk: 138, Secrets: 27},
-	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Inherit: true, Workdir: true},
+	{Name: "ocaml", Style: Dash, Operands: Script, Options: options1038, Ends: true, Stdin: true},
+	{Name: "od", Operands: Reads, Options: options779, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "op", Style: Exact, Operands: Unread, Options: options1039, Subs: subs1043, Inherit: true},
+	{Name: "doppler", Style: Exact, Operands: Unread, Options: options1039, Subs: subs1043, Inherit: true},
+	{Name: "openrsync", Operands: Transfer, Options: options1044},
+	{Name: "openssl", Style: Dash, Operands: Unread, Subs: subs1050, Risk: 138, Secrets: 27},
+	{Name: "opentofu", Style: Dash, Operands: Unread, Options: options1051, Subs: subs1056, Inherit: true, Workdir: true},
 	{Name: "oras", Style: Exact, Operands: Unread, Options: options35, Secrets: 6},
-	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1056, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1058, Workdir: true},
+	{Name: "osascript", Style: POSIX, Operands: Script, Options: options1057, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "packer", Style: Dash, Operands: Unread, Subs: subs1059, Workdir: true},
 	{Name: "pacman", Operands: Unread, Options: options28, Subs: subs29, Risk: 139},
-	{Name: "pandoc", Operands: Reads, Options: options1059},
-	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1060, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "pandoc", Operands: Reads, Options: options1060},
+	{Name: "parallel", Style: POSIX, Operands: RunsText, Options: options1061, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "parted", Operands: Unread, Risk: 140},
-	{Name: "paste", Operands: Reads, Options: options1061, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "patch", Operands: Reads, Options: options1062, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
-	{Name: "pathchk", Operands: Names, Options: options1063, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "paste", Operands: Reads, Options: options1062, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "patch", Operands: Reads, Options: options1063, Shared: [][]Option{options5}, Risk: 141, Here: true, Special: "patch"},
+	{Name: "pathchk", Operands: Names, Options: options1064, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "pbzip2", Operands: Outputs, Options: options132, Beside: true},
 	{Name: "lbzip2", Operands: Outputs, Options: options132, Beside: true},
 	{Name: "lzop", Operands: Outputs, Options: options132, Beside: true},
 	{Name: "lrzip", Operands: Outputs, Options: options132, Beside: true},
-	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1069, Risk: 142},
+	{Name: "pct", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1070, Risk: 142},
 	{Name: "pctrestore", Risk: 67, Wordless: true},
-	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options834, Risk: 3},
-	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1070},
-	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "rye", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "flit", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Inherit: true, Workdir: true},
-	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1085},
-	{Name: "perl", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1086, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "pdfinfo", Style: Dash, Operands: Reads, Options: options835, Risk: 3},
+	{Name: "pdftotext", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdftoppm", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdfimages", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "tesseract", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "ps2pdf", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdfseparate", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdftohtml", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdftops", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdftocairo", Style: Dash, Operands: InOut, Options: options1071},
+	{Name: "pdm", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "hatch", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "rye", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "pipenv", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "pixi", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "flit", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Inherit: true, Workdir: true},
+	{Name: "perf", Style: POSIX, Operands: Unread, Subs: subs1086},
+	{Name: "perl", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.36", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.38", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl5.40", Style: POSIX, Operands: Script, Options: options1087, Risk: 5, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "pg_dump", Options: options405, Risk: 1},
 	{Name: "pg_dumpall", Options: options405, Risk: 1},
 	{Name: "pg_basebackup", Options: options405, Risk: 1},
@@ -7487,104 +7490,104 @@ var programs = [...]Program{
 	{Name: "clusterdb", Options: options405},
 	{Name: "pg_ctl", Options: options405},
 	{Name: "pg_ctlcluster", Options: options405},
-	{Name: "pgrep", Options: options1087, Shared: [][]Option{options453}, Risk: 3, Safe: true},
-	{Name: "php", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1088, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1088, Ends: true, Workdir: true, Stdin: true},
-	{Name: "phpunit", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "pest", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "phpstan", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "psalm", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "phpcs", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "phpcbf", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "php-cs-fixer", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "pint", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "rector", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "phpmd", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "infection", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "phan", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "deptrac", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "larastan", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "behat", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "codecept", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "paratest", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "artisan", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "symfony", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "drush", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "wp", Operands: Unread, Options: options1089, Workdir: true},
-	{Name: "pickletools", Operands: Reads, Options: options1090},
-	{Name: "pidwait", Options: options1091, Shared: [][]Option{options453}},
-	{Name: "pigz", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "unpigz", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "compress", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "uncompress", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "zopfli", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "brotli", Operands: Outputs, Options: options803, Beside: true},
-	{Name: "ping", Options: options1092, Risk: 144},
-	{Name: "ping6", Options: options1092},
-	{Name: "arping", Options: options1092},
-	{Name: "fping", Options: options1092},
-	{Name: "pinky", Options: options432, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "pip", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Secrets: 3, Inherit: true},
-	{Name: "pip2", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.8", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.9", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.10", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.11", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.12", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.13", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3.14", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip.exe", Operands: Unread, Options: options1093, Subs: subs1100, Inherit: true},
-	{Name: "pip3", Operands: Unread, Options: options1093, Subs: subs1100, Risk: 145, Inherit: true},
-	{Name: "pipx", Operands: Unread, Options: options1101, Subs: subs1105, Risk: 145},
-	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1106, Risk: 39, Ends: true},
+	{Name: "pgrep", Options: options1088, Shared: [][]Option{options454}, Risk: 3, Safe: true},
+	{Name: "php", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php7.4", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.0", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.1", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.2", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.3", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php8.4", Style: POSIX, Operands: Script, Options: options1089, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "php-cgi", Style: POSIX, Operands: Script, Options: options1089, Ends: true, Workdir: true, Stdin: true},
+	{Name: "phpunit", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "pest", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "phpstan", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "psalm", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "phpcs", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "phpcbf", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "php-cs-fixer", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "pint", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "rector", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "phpmd", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "infection", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "phan", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "deptrac", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "larastan", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "behat", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "codecept", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "paratest", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "artisan", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "symfony", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "drush", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "wp", Operands: Unread, Options: options1090, Workdir: true},
+	{Name: "pickletools", Operands: Reads, Options: options1091},
+	{Name: "pidwait", Options: options1092, Shared: [][]Option{options454}},
+	{Name: "pigz", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "unpigz", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "compress", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "uncompress", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "zopfli", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "brotli", Operands: Outputs, Options: options804, Beside: true},
+	{Name: "ping", Options: options1093, Risk: 144},
+	{Name: "ping6", Options: options1093},
+	{Name: "arping", Options: options1093},
+	{Name: "fping", Options: options1093},
+	{Name: "pinky", Options: options433, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "pip", Operands: Unread, Options: options1094, Subs: subs1101, Risk: 145, Secrets: 3, Inherit: true},
+	{Name: "pip2", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.8", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.9", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.10", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.11", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.12", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.13", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3.14", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip.exe", Operands: Unread, Options: options1094, Subs: subs1101, Inherit: true},
+	{Name: "pip3", Operands: Unread, Options: options1094, Subs: subs1101, Risk: 145, Inherit: true},
+	{Name: "pipx", Operands: Unread, Options: options1102, Subs: subs1106, Risk: 145},
+	{Name: "pkexec", Style: POSIX, Operands: RunsArgs, Options: options1107, Risk: 39, Ends: true},
 	{Name: "pkgutil", Risk: 146, Wordless: true},
-	{Name: "pkill", Options: options1091, Shared: [][]Option{options453}, Risk: 1},
-	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1109, Workdir: true},
+	{Name: "pkill", Options: options1092, Shared: [][]Option{options454}, Risk: 1},
+	{Name: "playwright", Style: Exact, Operands: Unread, Subs: subs1110, Workdir: true},
 	{Name: "plink", Secrets: 28, Wordless: true},
-	{Name: "plocate", Operands: Names, Options: options953, Safe: true},
-	{Name: "mlocate", Operands: Names, Options: options953, Safe: true},
+	{Name: "plocate", Operands: Names, Options: options954, Safe: true},
+	{Name: "mlocate", Operands: Names, Options: options954, Safe: true},
 	{Name: "plutil", Risk: 147, Wordless: true},
-	{Name: "pnpm", Style: Exact, Options: options1110, Subs: subs1115, Risk: 148, Secrets: 3, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
-	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1116, Ends: true, Workdir: true},
-	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1071, Subs: subs1079, Risk: 149, Secrets: 29, Facts: ObeysProject, Inherit: true, Workdir: true},
-	{Name: "popd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "popd"},
-	{Name: "pr", Operands: Reads, Options: options1118, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pre-commit", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
-	{Name: "prek", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
-	{Name: "lefthook", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
-	{Name: "overcommit", Operands: Unread, Options: options1119, Subs: subs1121, Inherit: true, Workdir: true},
-	{Name: "prettier", Operands: Reads, Options: options1122, Workdir: true},
-	{Name: "print", Style: POSIX, Options: options1123},
-	{Name: "printenv", Options: options1124, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
-	{Name: "printf", Style: POSIX, Options: options1125, Risk: 3, Special: "printf"},
-	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1126, Risk: 36, Ends: true},
+	{Name: "pnpm", Style: Exact, Options: options1111, Subs: subs1116, Risk: 148, Secrets: 3, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
+	{Name: "pnpx", Style: Exact, Operands: RunsArgs, Options: options1117, Ends: true, Workdir: true},
+	{Name: "poetry", Style: Exact, Operands: Unread, Options: options1072, Subs: subs1080, Risk: 149, Secrets: 29, Facts: ObeysProject, Inherit: true, Workdir: true},
+	{Name: "popd", Style: POSIX, Operands: Names, Options: options1118, Risk: 2, Safe: true, Special: "popd"},
+	{Name: "pr", Operands: Reads, Options: options1119, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pre-commit", Operands: Unread, Options: options1120, Subs: subs1122, Inherit: true, Workdir: true},
+	{Name: "prek", Operands: Unread, Options: options1120, Subs: subs1122, Inherit: true, Workdir: true},
+	{Name: "lefthook", Operands: Unread, Options: options1120, Subs: subs1122, Inherit: true, Workdir: true},
+	{Name: "overcommit", Operands: Unread, Options: options1120, Subs: subs1122, Inherit: true, Workdir: true},
+	{Name: "prettier", Operands: Reads, Options: options1123, Workdir: true},
+	{Name: "print", Style: POSIX, Options: options1124},
+	{Name: "printenv", Options: options1125, Shared: [][]Option{options5}, Risk: 3, Safe: true, Special: "variables"},
+	{Name: "printf", Style: POSIX, Options: options1126, Risk: 3, Special: "printf"},
+	{Name: "prlimit", Style: POSIX, Operands: RunsArgs, Options: options1127, Risk: 36, Ends: true},
 	{Name: "profiles", Risk: 150, Wordless: true},
-	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1127, Risk: 31, Ends: true},
-	{Name: "protoc", Operands: Reads, Options: options1128},
-	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
-	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1129, Ends: true},
-	{Name: "ps", Style: Bundle, Options: options1130, Risk: 3, Safe: true, Special: "ps"},
+	{Name: "proot", Style: POSIX, Operands: RunsArgs, Options: options1128, Risk: 31, Ends: true},
+	{Name: "protoc", Operands: Reads, Options: options1129},
+	{Name: "proxychains4", Style: POSIX, Operands: RunsArgs, Options: options1130, Ends: true},
+	{Name: "proxychains", Style: POSIX, Operands: RunsArgs, Options: options1130, Ends: true},
+	{Name: "ps", Style: Bundle, Options: options1131, Risk: 3, Safe: true, Special: "ps"},
 	{Name: "pscp", Secrets: 28, Wordless: true},
-	{Name: "psql", Options: options1131, Risk: 47, Stdin: true},
-	{Name: "ptx", Operands: InOut, Options: options1132, Shared: [][]Option{options5}, Risk: 3},
-	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1011, Risk: 151, Workdir: true},
-	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1117, Risk: 2, Safe: true, Special: "pushd"},
-	{Name: "pv", Operands: Reads, Options: options1133},
+	{Name: "psql", Options: options1132, Risk: 47, Stdin: true},
+	{Name: "ptx", Operands: InOut, Options: options1133, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "pulumi", Style: Exact, Operands: Unread, Options: options1012, Risk: 151, Workdir: true},
+	{Name: "pushd", Style: POSIX, Operands: Names, Options: options1118, Risk: 2, Safe: true, Special: "pushd"},
+	{Name: "pv", Operands: Reads, Options: options1134},
 	{Name: "pve-firewall", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 152},
 	{Name: "pveam", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 153},
 	{Name: "pveceph", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 154},
-	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1136, Risk: 155},
+	{Name: "pvecm", Style: Joined, Operands: Unread, Subs: subs1137, Risk: 155},
 	{Name: "pvenode", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 156},
 	{Name: "ha-manager", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 156},
 	{Name: "pvereport", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
 	{Name: "corosync-quorumtool", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 3},
-	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1139, Risk: 157},
+	{Name: "pvesh", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1140, Risk: 157},
 	{Name: "pvesm", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 158},
 	{Name: "pvesr", Style: Joined, Options: options161, Shared: [][]Option{options162}},
 	{Name: "pmxcfs", Style: Joined, Options: options161, Shared: [][]Option{options162}},
@@ -7599,113 +7602,113 @@ var programs = [...]Program{
 	{Name: "pvesubscription", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 159},
 	{Name: "pveum", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 160},
 	{Name: "pveversion", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 161},
-	{Name: "pwd", Style: POSIX, Options: options1140, Risk: 3, Safe: true},
-	{Name: "py_compile", Operands: Outputs, Options: options1141},
-	{Name: "compileall", Operands: Outputs, Options: options1141},
-	{Name: "pydoc", Options: options1142},
-	{Name: "pyproject-build", Operands: Loads, Options: options1143},
-	{Name: "build", Operands: Loads, Options: options1143},
-	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "py", Style: POSIX, Operands: Script, Options: options1144, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "pytest", Options: options1145, Workdir: true, Special: "pytest"},
-	{Name: "py.test", Options: options1145, Workdir: true, Special: "pytest"},
-	{Name: "python", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1144, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
-	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1151, Risk: 142},
+	{Name: "pwd", Style: POSIX, Options: options1141, Risk: 3, Safe: true},
+	{Name: "py_compile", Operands: Outputs, Options: options1142},
+	{Name: "compileall", Operands: Outputs, Options: options1142},
+	{Name: "pydoc", Options: options1143},
+	{Name: "pyproject-build", Operands: Loads, Options: options1144},
+	{Name: "build", Operands: Loads, Options: options1144},
+	{Name: "pypy", Style: POSIX, Operands: Script, Options: options1145, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pypy3", Style: POSIX, Operands: Script, Options: options1145, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python.exe", Style: POSIX, Operands: Script, Options: options1145, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "py", Style: POSIX, Operands: Script, Options: options1145, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "pytest", Options: options1146, Workdir: true, Special: "pytest"},
+	{Name: "py.test", Options: options1146, Workdir: true, Special: "pytest"},
+	{Name: "python", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python2.7", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.7", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.8", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.9", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.10", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.11", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.12", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.13", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "python3.14", Style: POSIX, Operands: Script, Options: options1145, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true, Special: "python"},
+	{Name: "qm", Style: Joined, Operands: Unread, Shared: [][]Option{options162}, Subs: subs1152, Risk: 142},
 	{Name: "qmrestore", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 67},
-	{Name: "r", Style: POSIX, Operands: RunsText, Options: options427, Facts: Interpreter, Ends: true, Special: "fc"},
+	{Name: "r", Style: POSIX, Operands: RunsText, Options: options428, Facts: Interpreter, Ends: true, Special: "fc"},
 	{Name: "rabbitmqadmin", Secrets: 24, Wordless: true},
 	{Name: "rabbitmqctl", Operands: Unread, Options: options101, Secrets: 30},
-	{Name: "rails", Options: options1152, Subs: subs1155, Workdir: true},
-	{Name: "railway", Style: Exact, Operands: Unread, Options: options439, Subs: subs446, Inherit: true},
-	{Name: "rake", Options: options1156, Facts: TaskRunner, Workdir: true},
-	{Name: "raku", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
-	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1157, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "rails", Options: options1153, Subs: subs1156, Workdir: true},
+	{Name: "railway", Style: Exact, Operands: Unread, Options: options440, Subs: subs447, Inherit: true},
+	{Name: "rake", Options: options1157, Facts: TaskRunner, Workdir: true},
+	{Name: "raku", Style: POSIX, Operands: Script, Options: options1158, Facts: Interpreter, Ends: true, Stdin: true},
+	{Name: "perl6", Style: POSIX, Operands: Script, Options: options1158, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "rbd", Style: Joined, Options: options161, Shared: [][]Option{options162}, Risk: 162},
-	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1158, Risk: 163},
+	{Name: "rclone", Style: Exact, Operands: Unread, Options: options1159, Risk: 163},
 	{Name: "rdesktop", Secrets: 24, Wordless: true},
-	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1159, Risk: 2, Special: "read"},
-	{Name: "readlink", Operands: Names, Options: options1160, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "realpath", Operands: Names, Options: options788, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "redis-cli", Options: options1161, Risk: 164, Secrets: 31, Facts: Interpreter},
-	{Name: "remake", Options: options967, Workdir: true, Special: "make"},
-	{Name: "bmake", Options: options967, Workdir: true, Special: "make"},
-	{Name: "pmake", Options: options967, Workdir: true, Special: "make"},
+	{Name: "read", Style: POSIX, Operands: Assigns, Options: options1160, Risk: 2, Special: "read"},
+	{Name: "readlink", Operands: Names, Options: options1161, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "realpath", Operands: Names, Options: options789, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "redis-cli", Options: options1162, Risk: 164, Secrets: 31, Facts: Interpreter},
+	{Name: "remake", Options: options968, Workdir: true, Special: "make"},
+	{Name: "bmake", Options: options968, Workdir: true, Special: "make"},
+	{Name: "pmake", Options: options968, Workdir: true, Special: "make"},
 	{Name: "rename", Risk: 1, Wordless: true},
 	{Name: "resolvectl", Options: options404, Risk: 165},
-	{Name: "restic", Style: Exact, Operands: Unread, Options: options1162, Subs: subs1166, Inherit: true},
+	{Name: "restic", Style: Exact, Operands: Unread, Options: options1163, Subs: subs1167, Inherit: true},
 	{Name: "rev", Operands: Reads, Options: options181, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1167, Risk: 3},
-	{Name: "rgrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "ggrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pcregrep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "pcre2grep", Operands: PatternReads, Options: options789, Shared: [][]Option{options5}, Safe: true},
-	{Name: "rimraf", Operands: Outputs, Options: options1168},
-	{Name: "del", Operands: Outputs, Options: options1168},
-	{Name: "trash", Operands: Outputs, Options: options1168},
-	{Name: "trash-put", Operands: Outputs, Options: options1168},
-	{Name: "del-cli", Operands: Outputs, Options: options1168},
-	{Name: "shx", Operands: Outputs, Options: options1168},
-	{Name: "cpx", Operands: Outputs, Options: options1168},
-	{Name: "cpy", Operands: Outputs, Options: options1168},
-	{Name: "ncp", Operands: Outputs, Options: options1168},
-	{Name: "mkdirp", Operands: Outputs, Options: options1168},
-	{Name: "copyfiles", Operands: Outputs, Options: options1168},
-	{Name: "replace-in-file", Operands: Outputs, Options: options1168},
-	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1167},
-	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1169, Risk: 36, Ends: true},
-	{Name: "rm", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 166},
-	{Name: "grm", Operands: Writes, Options: options1170, Shared: [][]Option{options5}, Risk: 166},
-	{Name: "rmdir", Operands: Writes, Options: options1171, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "rg", Style: Exact, Operands: PatternTree, Options: options1168, Risk: 3},
+	{Name: "rgrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
+	{Name: "ggrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pcregrep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
+	{Name: "pcre2grep", Operands: PatternReads, Options: options790, Shared: [][]Option{options5}, Safe: true},
+	{Name: "rimraf", Operands: Outputs, Options: options1169},
+	{Name: "del", Operands: Outputs, Options: options1169},
+	{Name: "trash", Operands: Outputs, Options: options1169},
+	{Name: "trash-put", Operands: Outputs, Options: options1169},
+	{Name: "del-cli", Operands: Outputs, Options: options1169},
+	{Name: "shx", Operands: Outputs, Options: options1169},
+	{Name: "cpx", Operands: Outputs, Options: options1169},
+	{Name: "cpy", Operands: Outputs, Options: options1169},
+	{Name: "ncp", Operands: Outputs, Options: options1169},
+	{Name: "mkdirp", Operands: Outputs, Options: options1169},
+	{Name: "copyfiles", Operands: Outputs, Options: options1169},
+	{Name: "replace-in-file", Operands: Outputs, Options: options1169},
+	{Name: "ripgrep", Style: Exact, Operands: PatternTree, Options: options1168},
+	{Name: "rlwrap", Style: POSIX, Operands: RunsArgs, Options: options1170, Risk: 36, Ends: true},
+	{Name: "rm", Operands: Writes, Options: options1171, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "grm", Operands: Writes, Options: options1171, Shared: [][]Option{options5}, Risk: 166},
+	{Name: "rmdir", Operands: Writes, Options: options1172, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "route", Operands: Unread, Risk: 167},
 	{Name: "rpcclient", Secrets: 32, Wordless: true},
 	{Name: "rpm", Operands: Unread, Options: options28, Subs: subs29, Risk: 168},
 	{Name: "rscript", Facts: Interpreter, Wordless: true},
-	{Name: "rspec", Options: options1172, Workdir: true},
-	{Name: "rsync", Operands: Transfer, Options: options1043, Risk: 169},
-	{Name: "rubocop", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "standardrb", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "reek", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "brakeman", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "erblint", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "haml-lint", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "slim-lint", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "srb", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "steep", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "sorbet", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "solargraph", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "yard", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "rails_best_practices", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "fasterer", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "flog", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "flay", Operands: Reads, Options: options1173, Workdir: true},
-	{Name: "ruby", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options852, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
-	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1174, Subs: subs1178, Risk: 170, Facts: BySubcommand, Inherit: true, Workdir: true},
-	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1179, Risk: 39, Ends: true, Stdin: true},
-	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1180, Shared: [][]Option{options5}, Risk: 33, Ends: true},
-	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1181, Risk: 39, Stdin: true},
-	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1182, Special: "rustc"},
-	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1183},
-	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1184, Subs: subs1188, Risk: 171},
+	{Name: "rspec", Options: options1173, Workdir: true},
+	{Name: "rsync", Operands: Transfer, Options: options1044, Risk: 169},
+	{Name: "rubocop", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "standardrb", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "reek", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "brakeman", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "erblint", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "haml-lint", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "slim-lint", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "srb", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "steep", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "sorbet", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "solargraph", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "yard", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "rails_best_practices", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "fasterer", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "flog", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "flay", Operands: Reads, Options: options1174, Workdir: true},
+	{Name: "ruby", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby2.7", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.0", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.1", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.2", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruby3.3", Style: POSIX, Operands: Script, Options: options853, Risk: 5, Facts: Interpreter, Ends: true, Workdir: true, Stdin: true},
+	{Name: "ruff", Style: Exact, Operands: Unread, Options: options1175, Subs: subs1179, Risk: 170, Facts: BySubcommand, Inherit: true, Workdir: true},
+	{Name: "run0", Style: POSIX, Operands: RunsArgs, Options: options1180, Risk: 39, Ends: true, Stdin: true},
+	{Name: "runcon", Style: POSIX, Operands: RunsArgs, Options: options1181, Shared: [][]Option{options5}, Risk: 33, Ends: true},
+	{Name: "runuser", Operands: ShellArgs, Skip: 1, Options: options1182, Risk: 39, Stdin: true},
+	{Name: "rustc", Style: Exact, Operands: Reads, Options: options1183, Special: "rustc"},
+	{Name: "rustfmt", Style: Exact, Operands: Outputs, Options: options1184},
+	{Name: "rustup", Style: Exact, Operands: Unread, Options: options1185, Subs: subs1189, Risk: 171},
 	{Name: "s3cmd", Risk: 172, Wordless: true},
-	{Name: "samu", Options: options1013, Workdir: true},
+	{Name: "samu", Options: options1014, Workdir: true},
 	{Name: "say", Operands: Unread},
 	{Name: "open", Operands: Unread},
 	{Name: "xdg-open", Operands: Unread},
@@ -7740,49 +7743,49 @@ var programs = [...]Program{
 	{Name: "swaks", Operands: Unread},
 	{Name: "logger", Operands: Unread},
 	{Name: "systemd-cat", Operands: Unread},
-	{Name: "scons", Options: options836, Workdir: true},
-	{Name: "waf", Options: options836, Workdir: true},
-	{Name: "tup", Options: options836, Workdir: true},
-	{Name: "redo", Options: options836, Workdir: true},
-	{Name: "buck", Options: options836, Workdir: true},
-	{Name: "buck2", Options: options836, Workdir: true},
-	{Name: "pants", Options: options836, Workdir: true},
-	{Name: "please", Options: options836, Workdir: true},
-	{Name: "drake", Options: options836, Workdir: true},
-	{Name: "thor", Options: options836, Workdir: true},
-	{Name: "inv", Options: options836, Workdir: true},
-	{Name: "fab", Options: options836, Workdir: true},
-	{Name: "lein", Options: options836, Workdir: true},
-	{Name: "boot", Options: options836, Workdir: true},
-	{Name: "mill", Options: options836, Workdir: true},
-	{Name: "bleep", Options: options836, Workdir: true},
-	{Name: "jake", Options: options836, Workdir: true},
-	{Name: "cake", Options: options836, Workdir: true},
-	{Name: "xmake", Options: options836, Workdir: true},
-	{Name: "premake5", Options: options836, Workdir: true},
-	{Name: "earthly", Options: options836, Workdir: true},
-	{Name: "dagger", Options: options836, Workdir: true},
-	{Name: "tilt", Options: options836, Workdir: true},
-	{Name: "skaffold", Options: options836, Workdir: true},
-	{Name: "garden", Options: options836, Workdir: true},
-	{Name: "bit", Options: options836, Workdir: true},
-	{Name: "scp", Operands: Transfer, Options: options1189, Risk: 173, Special: "ssh-option"},
-	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1190, Ends: true, Stdin: true},
-	{Name: "script", Operands: Outputs, Options: options1191, Risk: 5, Facts: Interpreter, Here: true},
-	{Name: "scriptreplay", Operands: Reads, Options: options1192},
+	{Name: "scons", Options: options837, Workdir: true},
+	{Name: "waf", Options: options837, Workdir: true},
+	{Name: "tup", Options: options837, Workdir: true},
+	{Name: "redo", Options: options837, Workdir: true},
+	{Name: "buck", Options: options837, Workdir: true},
+	{Name: "buck2", Options: options837, Workdir: true},
+	{Name: "pants", Options: options837, Workdir: true},
+	{Name: "please", Options: options837, Workdir: true},
+	{Name: "drake", Options: options837, Workdir: true},
+	{Name: "thor", Options: options837, Workdir: true},
+	{Name: "inv", Options: options837, Workdir: true},
+	{Name: "fab", Options: options837, Workdir: true},
+	{Name: "lein", Options: options837, Workdir: true},
+	{Name: "boot", Options: options837, Workdir: true},
+	{Name: "mill", Options: options837, Workdir: true},
+	{Name: "bleep", Options: options837, Workdir: true},
+	{Name: "jake", Options: options837, Workdir: true},
+	{Name: "cake", Options: options837, Workdir: true},
+	{Name: "xmake", Options: options837, Workdir: true},
+	{Name: "premake5", Options: options837, Workdir: true},
+	{Name: "earthly", Options: options837, Workdir: true},
+	{Name: "dagger", Options: options837, Workdir: true},
+	{Name: "tilt", Options: options837, Workdir: true},
+	{Name: "skaffold", Options: options837, Workdir: true},
+	{Name: "garden", Options: options837, Workdir: true},
+	{Name: "bit", Options: options837, Workdir: true},
+	{Name: "scp", Operands: Transfer, Options: options1190, Risk: 173, Special: "ssh-option"},
+	{Name: "screen", Style: POSIX, Operands: RunsArgs, Options: options1191, Ends: true, Stdin: true},
+	{Name: "byobu", Style: POSIX, Operands: RunsArgs, Options: options1191, Ends: true, Stdin: true},
+	{Name: "zellij", Style: POSIX, Operands: RunsArgs, Options: options1191, Ends: true, Stdin: true},
+	{Name: "dtach", Style: POSIX, Operands: RunsArgs, Options: options1191, Ends: true, Stdin: true},
+	{Name: "abduco", Style: POSIX, Operands: RunsArgs, Options: options1191, Ends: true, Stdin: true},
+	{Name: "script", Operands: Outputs, Options: options1192, Risk: 5, Facts: Interpreter, Here: true},
+	{Name: "scriptreplay", Operands: Reads, Options: options1193},
 	{Name: "scutil", Operands: Unread, Risk: 174},
-	{Name: "sdiff", Operands: Reads, Options: options1193, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "sdiff", Operands: Reads, Options: options1194, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "security", Operands: Unread, Risk: 175},
-	{Name: "sed", Operands: PatternReads, Options: options791, Shared: [][]Option{options5}, Risk: 176, Special: "sed"},
-	{Name: "sendmail", Style: Joined, Options: options1194},
-	{Name: "seq", Options: options1195, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "sed", Operands: PatternReads, Options: options792, Shared: [][]Option{options5}, Risk: 176, Special: "sed"},
+	{Name: "sendmail", Style: Joined, Options: options1195},
+	{Name: "seq", Options: options1196, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "service", Operands: Unread, Risk: 177},
-	{Name: "set", Style: POSIX, Options: options1196, Risk: 2, Special: "set"},
-	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options951}, Subs: subs1197, Risk: 36, Ends: true},
+	{Name: "set", Style: POSIX, Options: options1197, Risk: 2, Special: "set"},
+	{Name: "setarch", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options952}, Subs: subs1198, Risk: 36, Ends: true},
 	{Name: "setcap", Operands: Unread, Risk: 130},
 	{Name: "userdel", Operands: Unread, Risk: 130},
 	{Name: "groupadd", Operands: Unread, Risk: 130},
@@ -7796,21 +7799,21 @@ var programs = [...]Program{
 	{Name: "gpasswd", Operands: Unread, Risk: 130},
 	{Name: "addgroup", Operands: Unread, Risk: 130},
 	{Name: "delgroup", Operands: Unread, Risk: 130},
-	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1198},
-	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1198},
-	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1199, Risk: 33, Ends: true},
-	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 27, Facts: Interpreter, Ends: true},
+	{Name: "setopt", Style: POSIX, Operands: Unread, Options: options1199},
+	{Name: "unsetopt", Style: POSIX, Operands: Unread, Options: options1199},
+	{Name: "setpriv", Style: POSIX, Operands: RunsArgs, Options: options1200, Risk: 33, Ends: true},
+	{Name: "setsid", Style: POSIX, Operands: RunsArgs, Options: options1201, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "sfdisk", Operands: Unread, Risk: 178},
-	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1201, Risk: 14, Stdin: true, Special: "ssh-option"},
-	{Name: "sg", Operands: RunsText, Skip: 1, Options: options715, Risk: 130, Ends: true},
+	{Name: "sftp", Style: POSIX, Operands: Unread, Options: options1202, Risk: 14, Stdin: true, Special: "ssh-option"},
+	{Name: "sg", Operands: RunsText, Skip: 1, Options: options716, Risk: 130, Ends: true},
 	{Name: "sgdisk", Operands: Unread, Risk: 179},
 	{Name: "shasum", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
 	{Name: "md5", Operands: Reads, Options: options91, Shared: [][]Option{options5}, Safe: true},
-	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1202, Risk: 3},
-	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1203},
-	{Name: "shopt", Style: POSIX, Options: options1204, Risk: 2, Special: "shopt"},
-	{Name: "shred", Operands: Outputs, Options: options1205, Shared: [][]Option{options5}, Risk: 67},
-	{Name: "shuf", Operands: Reads, Options: options1206, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "shellcheck", Style: Exact, Operands: Reads, Options: options1203, Risk: 3},
+	{Name: "shfmt", Style: Dash, Operands: Reads, Options: options1204},
+	{Name: "shopt", Style: POSIX, Options: options1205, Risk: 2, Special: "shopt"},
+	{Name: "shred", Operands: Outputs, Options: options1206, Shared: [][]Option{options5}, Risk: 67},
+	{Name: "shuf", Operands: Reads, Options: options1207, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "shutdown", Operands: Unread, Risk: 180},
 	{Name: "sips", Risk: 181, Wordless: true},
 	{Name: "skopeo", Style: Exact, Operands: Unread, Options: options35, Risk: 182, Secrets: 33},
@@ -7857,32 +7860,32 @@ var programs = [...]Program{
 	{Name: "snap", Operands: Unread, Options: options28, Subs: subs29, Risk: 185},
 	{Name: "snmpget", Secrets: 34, Wordless: true},
 	{Name: "snmpwalk", Secrets: 34, Wordless: true},
-	{Name: "snyk", Style: Exact, Options: options748, Secrets: 35},
-	{Name: "socat", Style: Dash, Operands: Code, Options: options1207, Risk: 14},
-	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1208, Ends: true},
-	{Name: "sort", Operands: Reads, Options: options792, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "snyk", Style: Exact, Options: options749, Secrets: 35},
+	{Name: "socat", Style: Dash, Operands: Code, Options: options1208, Risk: 14},
+	{Name: "softlimit", Style: POSIX, Operands: RunsArgs, Options: options1209, Ends: true},
+	{Name: "sort", Operands: Reads, Options: options793, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "source", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: ".", Style: POSIX, Operands: Script, Risk: 5, Facts: Interpreter, Ends: true, Special: "source"},
 	{Name: "spctl", Operands: Unread, Risk: 186},
-	{Name: "split", Operands: InOut, Options: options793, Shared: [][]Option{options5}, Risk: 1, Here: true},
-	{Name: "sponge", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}},
+	{Name: "split", Operands: InOut, Options: options794, Shared: [][]Option{options5}, Risk: 1, Here: true},
+	{Name: "sponge", Operands: Outputs, Options: options1210, Shared: [][]Option{options5}},
 	{Name: "sqlcmd", Operands: Unread, Options: options101, Risk: 187, Secrets: 5},
-	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
-	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
-	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Stdin: true},
-	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 47, Stdin: true},
-	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1210, Risk: 47, Stdin: true},
+	{Name: "sqlite", Style: Dash, Operands: Code, Skip: 1, Options: options1211, Stdin: true},
+	{Name: "sqlcipher", Style: Dash, Operands: Code, Skip: 1, Options: options1211, Stdin: true},
+	{Name: "litecli", Style: Dash, Operands: Code, Skip: 1, Options: options1211, Stdin: true},
+	{Name: "sqlite3", Style: Dash, Operands: Code, Skip: 1, Options: options1211, Risk: 47, Stdin: true},
+	{Name: "duckdb", Style: Dash, Operands: Code, Skip: 1, Options: options1211, Risk: 47, Stdin: true},
 	{Name: "srm", Risk: 67, Wordless: true},
-	{Name: "ss", Options: options1010, Risk: 188},
-	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1211, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
-	{Name: "ssh-add", Operands: Reads, Options: options1212},
-	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1213, Ends: true},
-	{Name: "ssh-copy-id", Options: options1214, Special: "ssh-option"},
-	{Name: "ssh-keygen", Style: POSIX, Options: options1215, Secrets: 36},
-	{Name: "ssh-keyscan", Options: options1216},
-	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1217, Risk: 14, Secrets: 24, Ends: true},
-	{Name: "start-stop-daemon", Operands: Unread, Options: options1218},
-	{Name: "stat", Operands: Names, Options: options1219, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "ss", Options: options1011, Risk: 188},
+	{Name: "ssh", Style: POSIX, Operands: RunsText, Skip: 1, Options: options1212, Risk: 14, Facts: Interpreter, Ends: true, Special: "ssh"},
+	{Name: "ssh-add", Operands: Reads, Options: options1213},
+	{Name: "ssh-agent", Style: POSIX, Operands: RunsArgs, Options: options1214, Ends: true},
+	{Name: "ssh-copy-id", Options: options1215, Special: "ssh-option"},
+	{Name: "ssh-keygen", Style: POSIX, Options: options1216, Secrets: 36},
+	{Name: "ssh-keyscan", Options: options1217},
+	{Name: "sshpass", Style: POSIX, Operands: RunsArgs, Options: options1218, Risk: 14, Secrets: 24, Ends: true},
+	{Name: "start-stop-daemon", Operands: Unread, Options: options1219},
+	{Name: "stat", Operands: Names, Options: options1220, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "staticcheck", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "revive", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "errcheck", Style: Dash, Operands: Unread, Workdir: true},
@@ -7908,14 +7911,14 @@ var programs = [...]Program{
 	{Name: "goreleaser", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "protoc-gen-go", Style: Dash, Operands: Unread, Workdir: true},
 	{Name: "gocyclo", Style: Dash, Operands: Unread, Workdir: true},
-	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1220, Risk: 27, Ends: true, Plain: true},
+	{Name: "stdbuf", Style: POSIX, Operands: RunsArgs, Options: options1221, Risk: 27, Ends: true, Plain: true},
 	{Name: "stern", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
 	{Name: "hadolint", Style: Exact, Operands: Unread, Options: options35, Risk: 3},
-	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1221, Risk: 5, Facts: Interpreter, Ends: true},
-	{Name: "strings", Operands: Reads, Options: options1222, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "stty", Options: options1223, Shared: [][]Option{options5}},
-	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1224, Risk: 39, Facts: Interpreter, Stdin: true},
-	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options1225, Risk: 39, Facts: Interpreter, Ends: true, Assigns: true},
+	{Name: "strace", Style: POSIX, Operands: RunsArgs, Options: options1222, Risk: 5, Facts: Interpreter, Ends: true},
+	{Name: "strings", Operands: Reads, Options: options1223, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "stty", Options: options1224, Shared: [][]Option{options5}},
+	{Name: "su", Operands: ShellArgs, Skip: 1, Options: options1225, Risk: 39, Facts: Interpreter, Stdin: true},
+	{Name: "sudo", Style: POSIX, Operands: RunsArgs, Options: options407, Risk: 39, Facts: Interpreter, Ends: true, Assigns: true},
 	{Name: "sudoedit", Style: POSIX, Operands: Outputs, Options: options1226, Risk: 39},
 	{Name: "svn", Risk: 189, Wordless: true},
 	{Name: "swapon", Operands: Unread, Risk: 190},
@@ -7939,7 +7942,7 @@ var programs = [...]Program{
 	{Name: "systemd-tmpfiles", Risk: 194, Wordless: true},
 	{Name: "tac", Operands: Reads, Options: options1235, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tail", Operands: Reads, Options: options1236, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "tar", Style: Bundle, Operands: Unread, Options: options798, Shared: [][]Option{options5}, Risk: 195, Special: "tar"},
+	{Name: "tar", Style: Bundle, Operands: Unread, Options: options799, Shared: [][]Option{options5}, Risk: 195, Special: "tar"},
 	{Name: "task", Style: Exact, Options: options1237, Facts: TaskRunner, Workdir: true},
 	{Name: "go-task", Style: Exact, Options: options1237, Facts: TaskRunner, Workdir: true},
 	{Name: "taskset", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options1238, Risk: 27, Ends: true},
@@ -7948,32 +7951,32 @@ var programs = [...]Program{
 	{Name: "tclsh8.6", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "expectk", Style: POSIX, Operands: Script, Facts: Interpreter, Ends: true, Stdin: true},
 	{Name: "tcpdump", Options: options1239, Risk: 196},
-	{Name: "tee", Operands: Outputs, Options: options1209, Shared: [][]Option{options5}, Risk: 1},
+	{Name: "tee", Operands: Outputs, Options: options1210, Shared: [][]Option{options5}, Risk: 1},
 	{Name: "telnet", Style: POSIX, Options: options1240, Risk: 14},
-	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 197, Inherit: true, Workdir: true},
-	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 197, Inherit: true, Workdir: true},
-	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1050, Subs: subs1055, Risk: 198, Inherit: true, Workdir: true},
+	{Name: "terraform", Style: Dash, Operands: Unread, Options: options1051, Subs: subs1056, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "tofu", Style: Dash, Operands: Unread, Options: options1051, Subs: subs1056, Risk: 197, Inherit: true, Workdir: true},
+	{Name: "terragrunt", Style: Dash, Operands: Unread, Options: options1051, Subs: subs1056, Risk: 198, Inherit: true, Workdir: true},
 	{Name: "test", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "[", Style: NoOpts, Operands: Names, Risk: 3, Special: "test"},
 	{Name: "tftp", Operands: Unread, Risk: 14},
-	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options799}, Risk: 27, Ends: true, Plain: true},
+	{Name: "time", Style: POSIX, Operands: RunsArgs, Shared: [][]Option{options800}, Risk: 27, Ends: true, Plain: true},
 	{Name: "timedatectl", Operands: Unread, Risk: 156},
 	{Name: "hostnamectl", Operands: Unread, Risk: 156},
 	{Name: "localectl", Operands: Unread, Risk: 156},
 	{Name: "networkctl", Operands: Unread, Risk: 156},
 	{Name: "timeit", Operands: Code, Options: options1241},
-	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options800, Risk: 27, Ends: true, Plain: true},
+	{Name: "timeout", Style: POSIX, Operands: RunsArgs, Skip: 1, Options: options801, Risk: 27, Ends: true, Plain: true},
 	{Name: "tmutil", Operands: Unread, Risk: 199},
 	{Name: "tmux", Style: POSIX, Operands: Unread, Options: options1242, Subs: subs1245, Special: "tmux"},
-	{Name: "tnftp", Style: POSIX, Options: options451, Stdin: true},
-	{Name: "ncftp", Style: POSIX, Options: options451, Stdin: true},
-	{Name: "tokei", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "cloc", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "scc", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "dust", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "duf", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "procs", Operands: Unread, Options: options1009, Risk: 3},
-	{Name: "hexyl", Operands: Unread, Options: options1009, Risk: 3},
+	{Name: "tnftp", Style: POSIX, Options: options452, Stdin: true},
+	{Name: "ncftp", Style: POSIX, Options: options452, Stdin: true},
+	{Name: "tokei", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "cloc", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "scc", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "dust", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "duf", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "procs", Operands: Unread, Options: options1010, Risk: 3},
+	{Name: "hexyl", Operands: Unread, Options: options1010, Risk: 3},
 	{Name: "top", Options: options116, Risk: 3},
 	{Name: "htop", Options: options116, Risk: 3},
 	{Name: "iotop", Options: options116, Risk: 3},
@@ -7981,8 +7984,8 @@ var programs = [...]Program{
 	{Name: "tox", Options: options1247, Subs: subs1248, Facts: TaskRunner, Workdir: true},
 	{Name: "tr", Options: options1249, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "trace", Operands: Script, Options: options1250, Ends: true},
-	{Name: "traceroute", Options: options996, Risk: 3},
-	{Name: "tracepath", Options: options996, Risk: 3},
+	{Name: "traceroute", Options: options997, Risk: 3},
+	{Name: "tracepath", Options: options997, Risk: 3},
 	{Name: "trap", Style: POSIX, Operands: Unread, Options: options1251, Risk: 1, Special: "trap"},
 	{Name: "tree", Style: Exact, Operands: Names, Options: options1252, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "trivy", Style: Exact, Operands: Unread, Options: options35, Risk: 200},
@@ -8009,7 +8012,7 @@ var programs = [...]Program{
 	{Name: "tsort", Operands: Reads, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tty", Options: options1256, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "tune2fs", Operands: Unread, Risk: 201},
-	{Name: "twine", Operands: Reads, Options: options1006, Secrets: 24, Workdir: true, Special: "gcc"},
+	{Name: "twine", Operands: Reads, Options: options1007, Secrets: 24, Workdir: true, Special: "gcc"},
 	{Name: "type", Style: POSIX, Operands: Names, Options: options1257, Risk: 3, Safe: true},
 	{Name: "udevadm", Operands: Unread, Risk: 202},
 	{Name: "ufw", Operands: Unread, Risk: 203},
@@ -8022,7 +8025,7 @@ var programs = [...]Program{
 	{Name: "rmmod", Operands: Unread, Risk: 39},
 	{Name: "unalias", Style: POSIX, Options: options1260, Risk: 2},
 	{Name: "uname", Options: options1261, Shared: [][]Option{options5}, Risk: 3, Safe: true},
-	{Name: "uniq", Operands: InOut, Options: options801, Shared: [][]Option{options5}, Risk: 3},
+	{Name: "uniq", Operands: InOut, Options: options802, Shared: [][]Option{options5}, Risk: 3},
 	{Name: "unittest", Options: options1262},
 	{Name: "unlink", Operands: Writes, Shared: [][]Option{options5}, Risk: 67},
 	{Name: "unrar", Operands: Reads, Secrets: 22},
@@ -8042,8 +8045,8 @@ var programs = [...]Program{
 	{Name: "uvx", Style: Exact, Operands: RunsArgs, Options: options1285, Risk: 5, Ends: true},
 	{Name: "vagrant", Operands: Unread, Options: options1286, Subs: subs1289, Risk: 207, Workdir: true},
 	{Name: "valgrind", Style: POSIX, Operands: RunsArgs, Options: options1290, Risk: 36, Ends: true},
-	{Name: "valkey-cli", Options: options1161},
-	{Name: "keydb-cli", Options: options1161},
+	{Name: "valkey-cli", Options: options1162},
+	{Name: "keydb-cli", Options: options1162},
 	{Name: "vault", Style: Dash, Operands: Unread, Options: options1291, Subs: subs1295, Risk: 208, Secrets: 9, Inherit: true, Special: "azure"},
 	{Name: "vdir", Operands: Names, Options: options250, Shared: [][]Option{options5}, Safe: true},
 	{Name: "velero", Style: Exact, Operands: Unread, Options: options35, Risk: 209},
@@ -8091,7 +8094,7 @@ var programs = [...]Program{
 	{Name: "wait", Style: POSIX, Operands: Assigns, Options: options1303, Risk: 2, Special: "wait"},
 	{Name: "watch", Style: POSIX, Operands: RunsText, Options: options1304, Risk: 27, Facts: Interpreter, Ends: true},
 	{Name: "watchexec", Style: Exact, Operands: RunsText, Options: options1305, Risk: 36, Ends: true},
-	{Name: "wc", Operands: Reads, Options: options802, Shared: [][]Option{options5}, Risk: 3, Safe: true},
+	{Name: "wc", Operands: Reads, Options: options803, Shared: [][]Option{options5}, Risk: 3, Safe: true},
 	{Name: "wdiff", Operands: Reads, Options: options1306, Shared: [][]Option{options5}, Safe: true},
 	{Name: "webpack", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
 	{Name: "webpack-dev-server", Style: Exact, Operands: Unread, Options: options1307, Workdir: true},
@@ -8121,13 +8124,13 @@ var programs = [...]Program{
 	{Name: "whois", Options: options1310, Risk: 3},
 	{Name: "wipefs", Operands: Unread, Risk: 213},
 	{Name: "wpa_passphrase", Secrets: 37, Wordless: true},
-	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
-	{Name: "es", Style: POSIX, Operands: Unread, Options: options1034, Stdin: true},
+	{Name: "wsl", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "wsl.exe", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "oil", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "osh", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "ysh", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "rc", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
+	{Name: "es", Style: POSIX, Operands: Unread, Options: options1035, Stdin: true},
 	{Name: "xargs", Style: POSIX, Operands: RunsArgs, Options: options1311, Risk: 27, Facts: Interpreter, Ends: true, Special: "xargs"},
 	{Name: "xattr", Risk: 214, Wordless: true},
 	{Name: "xcodebuild", Style: Dash, Options: options1312, Workdir: true},
@@ -8137,7 +8140,7 @@ var programs = [...]Program{
 	{Name: "xvfb-run", Style: POSIX, Operands: RunsArgs, Options: options1315, Risk: 36, Ends: true},
 	{Name: "xxd", Style: Dash, Operands: InOut, Options: options1316, Risk: 216, Ends: true},
 	{Name: "xz", Operands: Outputs, Options: options1265, Risk: 32, Beside: true},
-	{Name: "yamllint", Operands: Reads, Options: options1006, Risk: 3, Workdir: true, Special: "gcc"},
+	{Name: "yamllint", Operands: Reads, Options: options1007, Risk: 3, Workdir: true, Special: "gcc"},
 	{Name: "yarn", Style: Exact, Options: options1317, Subs: subs1323, Risk: 148, Secrets: 3, Facts: ObeysProject | BySubcommand, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yarnpkg", Style: Exact, Options: options1317, Subs: subs1323, Inherit: true, Workdir: true, Special: "runner"},
 	{Name: "yay", Operands: Unread, Options: options28, Subs: subs29},
@@ -16351,6 +16354,39 @@ var options406 = []Option{
 }
 
 var options407 = []Option{
+	{Names: names{"-A", "--askpass"}},
+	{Names: names{"-B", "--bell"}},
+	{Names: names{"-b", "--background"}},
+	{Names: names{"-C", "--close-from"}, Value: Required},
+	{Names: names{"-D", "--chdir"}, Value: Required, Effect: EffDir},
+	{Names: names{"-E"}},
+	{Names: names{"--preserve-env"}, Value: Optional},
+	{Names: names{"-e", "--edit"}, Effect: EffOpaque},
+	{Names: names{"-g", "--group"}, Value: Required},
+	{Names: names{"-H", "--set-home"}},
+	{Names: names{"--host"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-i", "--login"}},
+	{Names: names{"-K", "--remove-timestamp"}},
+	{Names: names{"-k", "--reset-timestamp"}},
+	{Names: names{"-l", "--list"}},
+	{Names: names{"-N", "--no-update"}},
+	{Names: names{"-n", "--non-interactive"}},
+	{Names: names{"-P", "--preserve-groups"}},
+	{Names: names{"-p", "--prompt"}, Value: Required},
+	{Names: names{"-R", "--chroot"}, Value: Required, Effect: EffOpaque},
+	{Names: names{"-r", "--role"}, Value: Required},
+	{Names: names{"-S", "--stdin"}},
+	{Names: names{"-s", "--shell"}},
+	{Names: names{"-t", "--type"}, Value: Required},
+	{Names: names{"-U", "--other-user"}, Value: Required},
+	{Names: names{"-T", "--command-timeout"}, Value: Required},
+	{Names: names{"-u", "--user"}, Value: Required},
+	{Names: names{"-V", "--version"}},
+	{Names: names{"-v", "--validate"}},
+	{Names: names{"-h", "--help"}},
+}
+
+var options408 = []Option{
 	{Names: names{"-E", "--extended-regexp"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -16364,14 +16400,14 @@ var options407 = []Option{
 	{Names: names{"--strip-trailing-cr"}},
 }
 
-var options408 = []Option{
+var options409 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-L"}},
 	{Names: names{"-R"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options409 = []Option{
+var options410 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-d"}},
 	{Names: names{"-n"}},
@@ -16380,7 +16416,7 @@ var options409 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options410 = []Option{
+var options411 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
 	{Names: names{"-d"}},
@@ -16392,7 +16428,7 @@ var options410 = []Option{
 	{Names: names{"-s"}, Effect: EffOpaque},
 }
 
-var options411 = []Option{
+var options412 = []Option{
 	{Names: names{"-i", "--ignore-environment"}},
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-u", "--unset"}, Value: Required},
@@ -16410,13 +16446,13 @@ var options411 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options412 = []Option{
+var options413 = []Option{
 	{Names: names{"-v", "--variables"}},
 	{Names: names{"-h"}},
 	{Names: names{"-V"}},
 }
 
-var options413 = []Option{
+var options414 = []Option{
 	{Names: names{"--bundle"}},
 	{Names: names{"--define:"}, Value: Required},
 	{Names: names{"--external:"}, Value: Required},
@@ -16473,7 +16509,7 @@ var options413 = []Option{
 	{Names: names{"--global-name"}, Value: Required},
 }
 
-var options414 = []Option{
+var options415 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config-lookup"}},
 	{Names: names{"--no-eslintrc"}},
@@ -16530,7 +16566,7 @@ var options414 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 }
 
-var options415 = []Option{
+var options416 = []Option{
 	{Names: names{"--endpoints"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--cacert"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cert"}, Value: Required, Effect: EffRead},
@@ -16550,11 +16586,11 @@ var options415 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options416 = []Option{
+var options417 = []Option{
 	{Names: names{"--ttl"}, Value: Required},
 }
 
-var options417 = []Option{
+var options418 = []Option{
 	{Names: names{"--data-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--wal-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--name"}, Value: Required},
@@ -16563,19 +16599,19 @@ var options417 = []Option{
 	{Names: names{"--skip-hash-check"}},
 }
 
-var subs418 = []Program{
-	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options417},
+var subs419 = []Program{
+	{Name: "restore", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options418},
 	{Name: "save", Style: Exact, Operands: Outputs, Path: names{"snapshot", "save"}},
-	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options417},
+	{Name: "status", Style: Exact, Operands: Loads, Path: names{"snapshot", "restore"}, Options: options418},
 }
 
-var options419 = []Option{
+var options420 = []Option{
 	{Names: names{"-i", "--interactive"}, Effect: EffUnproven},
 	{Names: names{"--prev-kv"}},
 	{Names: names{"--progress-notify"}},
 }
 
-var subs420 = []Program{
+var subs421 = []Program{
 	{Name: "alarm", Style: Exact, Path: names{"get"}},
 	{Name: "auth", Style: Exact, Path: names{"get"}},
 	{Name: "check", Style: Exact, Path: names{"get"}},
@@ -16588,26 +16624,26 @@ var subs420 = []Program{
 	{Name: "get", Style: Exact, Path: names{"get"}},
 	{Name: "help", Style: Exact, Path: names{"get"}},
 	{Name: "lease", Style: Exact, Path: names{"get"}},
-	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options416, Ends: true},
+	{Name: "lock", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"lock"}, Options: options417, Ends: true},
 	{Name: "make-mirror", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "member", Style: Exact, Path: names{"get"}},
 	{Name: "move-leader", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "put", Style: Exact, Path: names{"get"}},
 	{Name: "role", Style: Exact, Path: names{"get"}},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs418, Inherit: true},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"snapshot"}, Subs: subs419, Inherit: true},
 	{Name: "txn", Style: Exact, Operands: Unread, Path: names{"make-mirror"}, Apart: true},
 	{Name: "user", Style: Exact, Path: names{"get"}},
 	{Name: "version", Style: Exact, Path: names{"get"}},
-	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options419},
+	{Name: "watch", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"watch"}, Options: options420},
 }
 
-var options421 = []Option{
+var options422 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-l"}},
 	{Names: names{"-a"}, Value: Required},
 }
 
-var options422 = []Option{
+var options423 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-i", "--initial"}},
 	{Names: names{"-t", "--tabs"}, Value: Required},
@@ -16615,7 +16651,7 @@ var options422 = []Option{
 	{Names: names{"--first-only"}},
 }
 
-var options423 = []Option{
+var options424 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-d"}},
@@ -16627,13 +16663,13 @@ var options423 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options424 = []Option{
+var options425 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
 }
 
-var options425 = []Option{
+var options426 = []Option{
 	{Names: names{"-1", "--oneline"}},
 	{Names: names{"-l", "--long"}},
 	{Names: names{"-G", "--grid"}},
@@ -16689,7 +16725,7 @@ var options425 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options426 = []Option{
+var options427 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-f"}},
 	{Names: names{"--exclude-monotonic"}},
@@ -16699,7 +16735,7 @@ var options426 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options427 = []Option{
+var options428 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffRun},
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
@@ -16708,7 +16744,7 @@ var options427 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options428 = []Option{
+var options429 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffExec},
 	{Names: names{"-X", "--exec-batch"}, Value: Required, Effect: EffExec},
 	{Names: names{"-o", "--owner"}, Value: Required},
@@ -16769,7 +16805,7 @@ var options428 = []Option{
 	{Names: names{"--batch-size"}, Value: Required},
 }
 
-var options429 = []Option{
+var options430 = []Option{
 	{Names: names{"-i"}, Value: Required, Effect: EffInput},
 	{Names: names{"-y"}},
 	{Names: names{"-n"}},
@@ -16867,7 +16903,7 @@ var options429 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options430 = []Option{
+var options431 = []Option{
 	{Names: names{"--apple"}},
 	{Names: names{"-b", "--brief"}},
 	{Names: names{"-C", "--compile"}, Effect: EffWriteHere},
@@ -16901,7 +16937,7 @@ var options430 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options431 = []Option{
+var options432 = []Option{
 	{Names: names{"-H"}},
 	{Names: names{"-L"}},
 	{Names: names{"-P"}},
@@ -17012,7 +17048,7 @@ var options431 = []Option{
 	{Names: names{"-xattrname"}, Value: Required},
 }
 
-var options432 = []Option{
+var options433 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-b"}},
 	{Names: names{"-h"}},
@@ -17024,7 +17060,7 @@ var options432 = []Option{
 	{Names: names{"-q"}},
 }
 
-var options433 = []Option{
+var options434 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffOpaque, Pattern: true},
 	{Names: names{"-C", "--init-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-d", "--debug"}, Value: Required},
@@ -17043,7 +17079,7 @@ var options433 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options434 = []Option{
+var options435 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--ostree-verbose"}},
 	{Names: names{"--user"}},
@@ -17055,7 +17091,7 @@ var options434 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options435 = []Option{
+var options436 = []Option{
 	{Names: names{"--app"}},
 	{Names: names{"--runtime"}},
 	{Names: names{"-d", "--show-details"}},
@@ -17064,7 +17100,7 @@ var options435 = []Option{
 	{Names: names{"--arch"}, Value: Required},
 }
 
-var options436 = []Option{
+var options437 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--branch"}, Value: Required},
 	{Names: names{"-d", "--devel"}},
@@ -17086,37 +17122,37 @@ var options436 = []Option{
 	{Names: names{"-p", "--die-with-parent"}},
 }
 
-var subs437 = []Program{
+var subs438 = []Program{
 	{Name: "build", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-export", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-finish", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "build-init", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "config", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "config", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "enter", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "info", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "info", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "kill", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "mask", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "override", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "permission-set", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "pin", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "ps", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "remote-add", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "remote-info", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "remote-ls", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "remote-modify", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
-	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options435},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options436, Ends: true, Apart: true},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options435},
+	{Name: "remotes", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "repair", Style: Exact, Path: names{"list"}, Options: options436},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options437, Ends: true, Apart: true},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options436},
 	{Name: "spawn", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Apart: true},
 }
 
-var options438 = []Option{
+var options439 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--conflict-exit-code"}, Value: Required},
 	{Names: names{"-F", "--no-fork"}},
@@ -17131,7 +17167,7 @@ var options438 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options439 = []Option{
+var options440 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-r", "--remote"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -17146,7 +17182,7 @@ var options439 = []Option{
 	{Names: names{"-j"}},
 }
 
-var options440 = []Option{
+var options441 = []Option{
 	{Names: names{"-n", "--num"}, Value: Required},
 	{Names: names{"-t", "--tail"}},
 	{Names: names{"--remote-only"}},
@@ -17164,12 +17200,12 @@ var options440 = []Option{
 	{Names: names{"--region"}, Value: Required},
 }
 
-var options441 = []Option{
+var options442 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-d", "--dyno"}, Value: Required},
 }
 
-var options442 = []Option{
+var options443 = []Option{
 	{Names: names{"-x", "--exit-code"}},
 	{Names: names{"--no-tty"}},
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
@@ -17180,7 +17216,7 @@ var options442 = []Option{
 	{Names: names{"--no-local"}},
 }
 
-var options443 = []Option{
+var options444 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -17192,7 +17228,7 @@ var options443 = []Option{
 	{Names: names{"--session"}, Value: Optional},
 }
 
-var options444 = []Option{
+var options445 = []Option{
 	{Names: names{"-C", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--region"}, Value: Required},
 	{Names: names{"-A", "--address"}, Value: Required},
@@ -17205,80 +17241,80 @@ var options444 = []Option{
 	{Names: names{"-s", "--select"}},
 }
 
-var subs445 = []Program{
-	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options444},
+var subs446 = []Program{
+	{Name: "console", Style: Exact, Path: names{"ssh", "console"}, Options: options445},
 	{Name: "sftp", Style: Exact, Operands: Unread, Path: names{"ssh", "sftp"}, Apart: true},
 }
 
-var subs446 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+var subs447 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "addons", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "addons:create", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "apps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
 	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
 	{Name: "auth:token", Style: Exact, Operands: Unread, Path: names{"auth:token"}, Apart: true},
-	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options441, Apart: true},
-	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "certs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "config:get", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "config:set", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options442, Apart: true},
+	{Name: "dashboard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "domain", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "domains", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "down", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "environment", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "history", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "ips", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "link", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "logs", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "logs:tail", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "machine", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "machines", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "pg", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "pg:info", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "platform", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
 	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:install", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:link", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
 	{Name: "plugins:update", Style: Exact, Operands: Unread, Path: names{"plugins:install"}, Apart: true},
-	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options441, Apart: true},
-	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
-	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
-	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
-	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options442},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options443, Subs: subs445},
-	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
-	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options440},
+	{Name: "postgres", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "proxy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "ps", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "ps:exec", Style: Exact, Operands: Unread, Path: names{"ps:exec"}, Options: options442, Apart: true},
+	{Name: "ps:restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "ps:scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "redeploy", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "redis", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "regions", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "releases", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options443},
+	{Name: "run:detached", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options443},
+	{Name: "run:inside", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options443},
+	{Name: "scale", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "service", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options443},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"ssh"}, Options: options444, Subs: subs446},
+	{Name: "status", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "up", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "variables", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "volumes", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
+	{Name: "wireguard", Style: Exact, Operands: Unread, Path: names{"logs"}, Options: options441},
 }
 
-var options447 = []Option{
+var options448 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-c", "--crown-margin"}},
 	{Names: names{"-p", "--prefix"}, Value: Required},
@@ -17289,7 +17325,7 @@ var options447 = []Option{
 	{Names: names{"-g", "--goal"}, Value: Required},
 }
 
-var options448 = []Option{
+var options449 = []Option{
 	{Names: names{"--using"}, Value: Required},
 	{Names: names{"--node"}, Value: Required},
 	{Names: names{"--npm"}, Value: Required},
@@ -17299,12 +17335,12 @@ var options448 = []Option{
 	{Names: names{"--env"}, Value: Required, Effect: EffUnproven},
 }
 
-var subs449 = []Program{
-	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options448, Ends: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options448, Ends: true},
+var subs450 = []Program{
+	{Name: "exec", Operands: RunsArgs, Path: names{"exec"}, Options: options449, Ends: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"exec"}, Options: options449, Ends: true},
 }
 
-var options450 = []Option{
+var options451 = []Option{
 	{Names: names{"-c", "--characters"}},
 	{Names: names{"-#"}},
 	{Names: names{"-b", "--bytes"}},
@@ -17312,7 +17348,7 @@ var options450 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options451 = []Option{
+var options452 = []Option{
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
@@ -17328,7 +17364,7 @@ var options451 = []Option{
 	{Names: names{"--rcfile"}, Value: Required, Effect: EffProgram},
 }
 
-var options452 = []Option{
+var options453 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-f"}},
@@ -17348,7 +17384,7 @@ var options452 = []Option{
 	{Names: names{"-6", "--ipv6"}},
 }
 
-var options453 = []Option{
+var options454 = []Option{
 	{Names: names{"-HUP", "-SIGHUP"}},
 	{Names: names{"-INT", "-SIGINT"}},
 	{Names: names{"-QUIT", "-SIGQUIT"}},
@@ -17382,7 +17418,7 @@ var options453 = []Option{
 	{Names: names{"-#"}},
 }
 
-var options454 = []Option{
+var options455 = []Option{
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-i"}},
@@ -17458,7 +17494,7 @@ var options454 = []Option{
 	{Names: names{"--preview-label-pos"}, Value: Optional},
 }
 
-var options455 = []Option{
+var options456 = []Option{
 	{Names: names{"--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plaintext-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--project"}, Value: Required},
@@ -17504,7 +17540,7 @@ var options455 = []Option{
 	{Names: names{"--template-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options456 = []Option{
+var options457 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--no-promote"}},
 	{Names: names{"--promote"}},
@@ -17516,11 +17552,11 @@ var options456 = []Option{
 	{Names: names{"--ignore-file"}, Value: Required},
 }
 
-var subs457 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options456},
+var subs458 = []Program{
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"app", "deploy"}, Options: options457},
 }
 
-var options458 = []Option{
+var options459 = []Option{
 	{Names: names{"--key-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--cred-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--include-license"}},
@@ -17529,27 +17565,27 @@ var options458 = []Option{
 	{Names: names{"--lifetime"}, Value: Required},
 }
 
-var subs459 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options458, Apart: true},
-}
-
 var subs460 = []Program{
-	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options456},
+	{Name: "activate-service-account", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"auth", "print-access-token"}, Options: options459, Apart: true},
 }
 
 var subs461 = []Program{
-	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
-	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options458, Apart: true},
+	{Name: "deploy", Style: Exact, Operands: Loads, Path: names{"beta", "app", "deploy"}, Options: options457},
 }
 
-var options462 = []Option{
+var subs462 = []Program{
+	{Name: "activate-service-account", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "application-default", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "configure-docker", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "print-access-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options459, Apart: true},
+	{Name: "print-identity-token", Style: Exact, Path: names{"beta", "auth", "print-access-token"}, Options: options459, Apart: true},
+}
+
+var options463 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-t", "--tag"}, Value: Required},
 	{Names: names{"--no-source"}},
@@ -17566,11 +17602,11 @@ var options462 = []Option{
 	{Names: names{"--dir"}, Value: Required},
 }
 
-var subs463 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options462},
+var subs464 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"beta", "builds", "submit"}, Options: options463},
 }
 
-var subs464 = []Program{
+var subs465 = []Program{
 	{Name: "install", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
@@ -17578,7 +17614,7 @@ var subs464 = []Program{
 	{Name: "update", Style: Exact, Path: names{"beta", "components", "install"}, Apart: true},
 }
 
-var options465 = []Option{
+var options466 = []Option{
 	{Names: names{"-r", "-R", "--recurse", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--compress"}},
 	{Names: names{"--port"}, Value: Required},
@@ -17607,7 +17643,7 @@ var options465 = []Option{
 	{Names: names{"--checksums-only"}},
 }
 
-var options466 = []Option{
+var options467 = []Option{
 	{Names: names{"--internal-ip"}},
 	{Names: names{"--tunnel-through-iap"}},
 	{Names: names{"--plain"}},
@@ -17617,49 +17653,49 @@ var options466 = []Option{
 	{Names: names{"--ssh-key-file"}, Value: Required, Effect: EffRead},
 }
 
-var subs467 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options465},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options466, Apart: true},
+var subs468 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options467, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"beta", "compute", "scp"}, Options: options466},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options467, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"beta", "compute", "ssh"}, Options: options467, Apart: true},
 }
 
-var subs468 = []Program{
+var subs469 = []Program{
 	{Name: "set", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"beta", "config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs469 = []Program{
+var subs470 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"beta", "container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs470 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs469, Inherit: true},
-}
-
 var subs471 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options465},
+	{Name: "clusters", Style: Exact, Path: names{"beta", "container", "clusters"}, Subs: subs470, Inherit: true},
 }
 
 var subs472 = []Program{
-	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs460, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs461, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs463, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs464, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs467, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs468, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs470, Inherit: true},
-	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
-	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs471, Inherit: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options466},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options466},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"beta", "storage", "cp"}, Options: options466},
 }
 
 var subs473 = []Program{
-	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options462},
+	{Name: "app", Style: Exact, Path: names{"beta", "app"}, Subs: subs461, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"beta", "auth"}, Subs: subs462, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"beta", "builds"}, Subs: subs464, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"beta", "components"}, Subs: subs465, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"beta", "compute"}, Subs: subs468, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"beta", "config"}, Subs: subs469, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"beta", "container"}, Subs: subs471, Inherit: true},
+	{Name: "interactive", Style: Exact, Path: names{"beta", "interactive"}, Apart: true},
+	{Name: "storage", Style: Exact, Path: names{"beta", "storage"}, Subs: subs472, Inherit: true},
 }
 
 var subs474 = []Program{
+	{Name: "submit", Style: Exact, Operands: Loads, Path: names{"builds", "submit"}, Options: options463},
+}
+
+var subs475 = []Program{
 	{Name: "install", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "reinstall", Style: Exact, Path: names{"components", "install"}, Apart: true},
 	{Name: "remove", Style: Exact, Path: names{"components", "install"}, Apart: true},
@@ -17667,47 +17703,47 @@ var subs474 = []Program{
 	{Name: "update", Style: Exact, Path: names{"components", "install"}, Apart: true},
 }
 
-var subs475 = []Program{
-	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
-	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options465},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
-	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options466, Apart: true},
+var subs476 = []Program{
+	{Name: "connect-to-serial-port", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options467, Apart: true},
+	{Name: "scp", Style: Exact, Operands: Transfer, Path: names{"compute", "scp"}, Options: options466},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options467, Apart: true},
+	{Name: "start-iap-tunnel", Style: Exact, Operands: RunsText, Skip: 1, Path: names{"compute", "ssh"}, Options: options467, Apart: true},
 }
 
-var subs476 = []Program{
+var subs477 = []Program{
 	{Name: "set", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 	{Name: "unset", Style: Exact, Path: names{"config", "set"}, Home: ".config/gcloud/configurations/config_default"},
 }
 
-var subs477 = []Program{
+var subs478 = []Program{
 	{Name: "get-credentials", Style: Exact, Path: names{"container", "clusters", "get-credentials"}, Apart: true, Home: ".kube/config"},
 }
 
-var subs478 = []Program{
-	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs477, Inherit: true},
-}
-
 var subs479 = []Program{
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options465},
+	{Name: "clusters", Style: Exact, Path: names{"container", "clusters"}, Subs: subs478, Inherit: true},
 }
 
 var subs480 = []Program{
-	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
-	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs457, Inherit: true},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs459, Inherit: true},
-	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
-	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs473, Inherit: true},
-	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs474, Inherit: true},
-	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs475, Inherit: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs476, Inherit: true},
-	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs478, Inherit: true},
-	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs472, Inherit: true},
-	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs479, Inherit: true},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options466},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options466},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"storage", "cp"}, Options: options466},
 }
 
-var options481 = []Option{
+var subs481 = []Program{
+	{Name: "alpha", Style: Exact, Path: names{"beta"}, Subs: subs473, Inherit: true},
+	{Name: "app", Style: Exact, Path: names{"app"}, Subs: subs458, Inherit: true},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs460, Inherit: true},
+	{Name: "beta", Style: Exact, Path: names{"beta"}, Subs: subs473, Inherit: true},
+	{Name: "builds", Style: Exact, Path: names{"builds"}, Subs: subs474, Inherit: true},
+	{Name: "components", Style: Exact, Path: names{"components"}, Subs: subs475, Inherit: true},
+	{Name: "compute", Style: Exact, Path: names{"compute"}, Subs: subs476, Inherit: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs477, Inherit: true},
+	{Name: "container", Style: Exact, Path: names{"container"}, Subs: subs479, Inherit: true},
+	{Name: "preview", Style: Exact, Path: names{"beta"}, Subs: subs473, Inherit: true},
+	{Name: "storage", Style: Exact, Path: names{"storage"}, Subs: subs480, Inherit: true},
+}
+
+var options482 = []Option{
 	{Names: names{"-ex", "-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-iex", "-init-eval-command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-x", "-command"}, Value: Required, Effect: EffProgram},
@@ -17739,13 +17775,13 @@ var options481 = []Option{
 	{Names: names{"-l"}, Value: Required},
 }
 
-var options482 = []Option{
+var options483 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--version"}},
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 }
 
-var options483 = []Option{
+var options484 = []Option{
 	{Names: names{"-i", "--install-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-n", "--bindir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-v", "--version"}, Value: Required},
@@ -17770,68 +17806,68 @@ var options483 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 }
 
-var subs484 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+var subs485 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "cert", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "check", Path: names{"list"}},
-	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "cleanup", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "contents", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "dependency", Path: names{"list"}},
 	{Name: "details", Path: names{"list"}},
 	{Name: "env", Path: names{"list"}},
 	{Name: "environment", Path: names{"list"}},
-	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "exec", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "fetch", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "generate_index", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "help", Path: names{"list"}},
-	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "i", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "info", Path: names{"list"}},
-	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "install", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "list", Path: names{"list"}},
-	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "lock", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "mirror", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "open", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "outdated", Path: names{"list"}},
-	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "owner", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "pristine", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "push", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "query", Path: names{"list"}},
-	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "rdoc", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "rebuild", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "search", Path: names{"list"}},
-	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "server", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "setup", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "signin", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "signout", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "sources", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "specification", Path: names{"list"}},
 	{Name: "stale", Path: names{"list"}},
-	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
-	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "uninstall", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "unpack", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
+	{Name: "update", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 	{Name: "which", Path: names{"list"}},
-	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options483, Named: true},
+	{Name: "yank", Operands: Unread, Path: names{"install"}, Options: options484, Named: true},
 }
 
-var options485 = []Option{
+var options486 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options486 = []Option{
+var options487 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--version"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options487 = []Option{
+var options488 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-F", "--from-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--follow"}},
 	{Names: names{"-a", "--custom-agent"}, Value: Required},
 }
 
-var options488 = []Option{
+var options489 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"--log"}},
@@ -17841,30 +17877,30 @@ var options488 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs489 = []Program{
-	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options487, Apart: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options488, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options488, Special: "gh"},
-}
-
-var options490 = []Option{
-	{Names: names{"--clobber"}},
+var subs490 = []Program{
+	{Name: "create", Style: Exact, Path: names{"agent-task", "create"}, Options: options488, Apart: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"agent-task", "list"}, Options: options489, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"agent-task", "list"}, Options: options489, Special: "gh"},
 }
 
 var options491 = []Option{
+	{Names: names{"--clobber"}},
+}
+
+var options492 = []Option{
 	{Names: names{"-s", "--shell"}},
 	{Names: names{"--clobber"}},
 }
 
-var subs492 = []Program{
+var subs493 = []Program{
 	{Name: "delete", Style: Exact, Path: names{"alias", "delete"}, Special: "gh"},
-	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options490, Apart: true, Special: "gh"},
+	{Name: "import", Style: Exact, Operands: Loads, Path: names{"alias", "import"}, Options: options491, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"alias", "list"}, Special: "gh"},
-	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options491, Special: "gh"},
+	{Name: "set", Style: Exact, Operands: Code, Path: names{"alias", "set"}, Options: options492, Special: "gh"},
 }
 
-var options493 = []Option{
+var options494 = []Option{
 	{Names: names{"-i", "--include"}},
 	{Names: names{"--silent"}},
 	{Names: names{"-F", "--field"}, Value: Required},
@@ -17882,7 +17918,7 @@ var options493 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options494 = []Option{
+var options495 = []Option{
 	{Names: names{"-d", "--digest-alg"}, Value: Required},
 	{Names: names{"--hostname"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -17891,7 +17927,7 @@ var options494 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options495 = []Option{
+var options496 = []Option{
 	{Names: names{"-b", "--bundle"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--bundle-from-oci"}},
 	{Names: names{"--cert-identity"}, Value: Required},
@@ -17916,12 +17952,12 @@ var options495 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs496 = []Program{
-	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options494, Here: true, Special: "gh"},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options495, Special: "gh"},
+var subs497 = []Program{
+	{Name: "download", Style: Exact, Operands: Loads, Path: names{"attestation", "download"}, Options: options495, Here: true, Special: "gh"},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"attestation", "verify"}, Options: options496, Special: "gh"},
 }
 
-var options497 = []Option{
+var options498 = []Option{
 	{Names: names{"-p", "--git-protocol"}, Value: Required},
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-s", "--scopes"}, Value: Required},
@@ -17932,37 +17968,37 @@ var options497 = []Option{
 	{Names: names{"--skip-ssh-key"}},
 }
 
-var options498 = []Option{
-	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-}
-
 var options499 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options500 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
+	{Names: names{"-s", "--scopes"}, Value: Required},
 }
 
 var options501 = []Option{
 	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
+	{Names: names{"-t", "--show-token"}, Effect: EffUnproven},
+}
+
+var options502 = []Option{
+	{Names: names{"-h", "--hostname"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs502 = []Program{
+var subs503 = []Program{
 	{Name: "git-credential", Style: Exact, Path: names{"auth", "git-credential"}, Apart: true, Special: "gh"},
-	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options497, Apart: true, Special: "gh"},
-	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options498, Apart: true, Special: "gh"},
-	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options499, Apart: true, Special: "gh"},
-	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options498, Apart: true, Special: "gh", Home: ".gitconfig"},
-	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options500, Special: "gh"},
-	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options501, Special: "gh"},
-	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options501, Apart: true, Special: "gh"},
+	{Name: "login", Style: Exact, Path: names{"auth", "login"}, Options: options498, Apart: true, Special: "gh"},
+	{Name: "logout", Style: Exact, Path: names{"auth", "logout"}, Options: options499, Apart: true, Special: "gh"},
+	{Name: "refresh", Style: Exact, Path: names{"auth", "refresh"}, Options: options500, Apart: true, Special: "gh"},
+	{Name: "setup-git", Style: Exact, Path: names{"auth", "setup-git"}, Options: options499, Apart: true, Special: "gh", Home: ".gitconfig"},
+	{Name: "status", Style: Exact, Path: names{"auth", "status"}, Options: options501, Special: "gh"},
+	{Name: "switch", Style: Exact, Path: names{"auth", "switch"}, Options: options502, Special: "gh"},
+	{Name: "token", Style: Exact, Path: names{"auth", "token"}, Options: options502, Apart: true, Special: "gh"},
 }
 
-var options503 = []Option{
+var options504 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-c", "--commit"}},
 	{Names: names{"-n", "--no-browser"}},
@@ -17971,12 +18007,12 @@ var options503 = []Option{
 	{Names: names{"-w", "--wiki"}},
 }
 
-var options504 = []Option{
+var options505 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--succeed-on-no-caches"}},
 }
 
-var options505 = []Option{
+var options506 = []Option{
 	{Names: names{"-k", "--key"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"-O", "--order"}, Value: Required},
@@ -17987,26 +18023,26 @@ var options505 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs506 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options504, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options505, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options505, Special: "gh"},
+var subs507 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"cache", "delete"}, Options: options505, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"cache", "list"}, Options: options506, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"cache", "list"}, Options: options506, Special: "gh"},
 }
 
-var options507 = []Option{
+var options508 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--insiders"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options508 = []Option{
+var options509 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-e", "--expand"}},
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 }
 
-var options509 = []Option{
+var options510 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--default-permissions"}},
 	{Names: names{"--devcontainer-path"}, Value: Required},
@@ -18018,7 +18054,7 @@ var options509 = []Option{
 	{Names: names{"-s", "--status"}},
 }
 
-var options510 = []Option{
+var options511 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--days"}, Value: Required},
 	{Names: names{"-f", "--force"}},
@@ -18027,17 +18063,17 @@ var options510 = []Option{
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var options511 = []Option{
+var options512 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-d", "--display-name"}, Value: Required},
 	{Names: names{"-m", "--machine"}, Value: Required},
 }
 
-var options512 = []Option{
+var options513 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 }
 
-var options513 = []Option{
+var options514 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -18046,29 +18082,29 @@ var options513 = []Option{
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var options514 = []Option{
+var options515 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-f", "--follow"}},
 }
 
-var options515 = []Option{
+var options516 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs516 = []Program{
-	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options512, Special: "gh"},
-	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options512, Special: "gh"},
+var subs517 = []Program{
+	{Name: "forward", Style: Exact, Path: names{"codespace", "ports", "forward"}, Options: options513, Special: "gh"},
+	{Name: "visibility", Style: Exact, Path: names{"codespace", "ports", "visibility"}, Options: options513, Special: "gh"},
 }
 
-var options517 = []Option{
+var options518 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--full"}, Effect: EffUnproven},
 }
 
-var options518 = []Option{
+var options519 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"--config"}},
 	{Names: names{"-d", "--debug"}},
@@ -18077,57 +18113,57 @@ var options518 = []Option{
 	{Names: names{"--server-port"}, Value: Required},
 }
 
-var options519 = []Option{
+var options520 = []Option{
 	{Names: names{"-c", "--codespace"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
 }
 
-var subs520 = []Program{
-	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options507, Special: "gh"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options508, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options509, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options510, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options511, Special: "gh"},
-	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options512, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options513, Special: "gh"},
-	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options514, Special: "gh"},
-	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options515, Subs: subs516, Inherit: true, Special: "gh"},
-	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options517, Special: "gh"},
-	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options518, Ends: true, Apart: true, Special: "gh"},
-	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options519, Special: "gh"},
-}
-
-var options521 = []Option{
-	{Names: names{"-s", "--shell"}, Value: Required},
+var subs521 = []Program{
+	{Name: "code", Style: Exact, Path: names{"codespace", "code"}, Options: options508, Special: "gh"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"codespace", "cp"}, Options: options509, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"codespace", "create"}, Options: options510, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"codespace", "delete"}, Options: options511, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"codespace", "edit"}, Options: options512, Special: "gh"},
+	{Name: "jupyter", Style: Exact, Path: names{"codespace", "jupyter"}, Options: options513, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"codespace", "list"}, Options: options514, Special: "gh"},
+	{Name: "logs", Style: Exact, Path: names{"codespace", "logs"}, Options: options515, Special: "gh"},
+	{Name: "ports", Style: Exact, Path: names{"codespace", "ports"}, Options: options516, Subs: subs517, Inherit: true, Special: "gh"},
+	{Name: "rebuild", Style: Exact, Path: names{"codespace", "rebuild"}, Options: options518, Special: "gh"},
+	{Name: "ssh", Style: Exact, Operands: RunsText, Path: names{"codespace", "ssh"}, Options: options519, Ends: true, Apart: true, Special: "gh"},
+	{Name: "stop", Style: Exact, Path: names{"codespace", "stop"}, Options: options520, Special: "gh"},
 }
 
 var options522 = []Option{
+	{Names: names{"-s", "--shell"}, Value: Required},
+}
+
+var options523 = []Option{
 	{Names: names{"-h", "--host"}, Value: Required},
 }
 
-var subs523 = []Program{
+var subs524 = []Program{
 	{Name: "clear-cache", Style: Exact, Path: names{"config", "clear-cache"}, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options522, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options522, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options522, Special: "gh", Home: ".config/gh/config.yml"},
+	{Name: "get", Style: Exact, Path: names{"config", "get"}, Options: options523, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"config", "list"}, Options: options523, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options523, Special: "gh", Home: ".config/gh/config.yml"},
 }
 
-var options524 = []Option{
+var options525 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-s", "--single-column"}},
 }
 
-var options525 = []Option{
+var options526 = []Option{
 	{Names: names{"--precompiled"}, Value: Required},
 }
 
-var options526 = []Option{
+var options527 = []Option{
 	{Names: names{"--pin"}, Value: Required},
 	{Names: names{"--force"}},
 }
 
-var options527 = []Option{
+var options528 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"--license"}, Value: Required},
@@ -18139,78 +18175,78 @@ var options527 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options528 = []Option{
+var options529 = []Option{
 	{Names: names{"--dry-run"}},
 	{Names: names{"--force"}},
 	{Names: names{"--all"}, Effect: EffUnproven},
 }
 
-var subs529 = []Program{
-	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options524, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options525, Special: "gh"},
+var subs530 = []Program{
+	{Name: "browse", Style: Exact, Path: names{"extension", "browse"}, Options: options525, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"extension", "create"}, Options: options526, Special: "gh"},
 	{Name: "exec", Style: Exact, Operands: Unread, Path: names{"extension", "exec"}, Ends: true, Apart: true, Special: "gh"},
-	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options526, Apart: true, Special: "gh"},
+	{Name: "install", Style: Exact, Path: names{"extension", "install"}, Options: options527, Apart: true, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "ls", Style: Exact, Path: names{"extension", "list"}, Special: "gh"},
 	{Name: "remove", Style: Exact, Path: names{"extension", "remove"}, Special: "gh"},
-	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options527, Special: "gh"},
-	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options528, Apart: true, Special: "gh"},
+	{Name: "search", Style: Exact, Path: names{"extension", "search"}, Options: options528, Special: "gh"},
+	{Name: "upgrade", Style: Exact, Path: names{"extension", "upgrade"}, Options: options529, Apart: true, Special: "gh"},
 }
 
-var options530 = []Option{
+var options531 = []Option{
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-p", "--public"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options531 = []Option{
+var options532 = []Option{
 	{Names: names{"-a", "--add"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-d", "--desc"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"-r", "--remove"}, Value: Required},
 }
 
-var options532 = []Option{
+var options533 = []Option{
 	{Names: names{"-L", "--limit"}, Value: Required},
 	{Names: names{"--public"}},
 	{Names: names{"--secret"}},
 }
 
-var options533 = []Option{
+var options534 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required},
 	{Names: names{"--files"}},
 	{Names: names{"-r", "--raw"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs534 = []Program{
+var subs535 = []Program{
 	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"gist", "clone"}, Special: "gh"},
-	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options530, Special: "gh"},
+	{Name: "create", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options531, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gist", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options531, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options532, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options532, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options530, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options533, Special: "gh"},
+	{Name: "edit", Style: Exact, Operands: Loads, Skip: 1, Path: names{"gist", "edit"}, Options: options532, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"gist", "list"}, Options: options533, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"gist", "list"}, Options: options533, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Path: names{"gist", "create"}, Options: options531, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"gist", "view"}, Options: options534, Special: "gh"},
 }
 
-var options535 = []Option{
+var options536 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs536 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options535, Special: "gh"},
+var subs537 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"gpg-key", "add"}, Options: options536, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"gpg-key", "delete"}, Options: options377, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"gpg-key", "list"}, Special: "gh"},
 }
 
-var options537 = []Option{
+var options538 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options538 = []Option{
+var options539 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--edit-last"}},
@@ -18218,7 +18254,7 @@ var options538 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options539 = []Option{
+var options540 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -18230,7 +18266,7 @@ var options539 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options540 = []Option{
+var options541 = []Option{
 	{Names: names{"-b", "--base"}, Value: Required},
 	{Names: names{"-c", "--checkout"}},
 	{Names: names{"-i", "--issue-repo"}, Value: Required},
@@ -18238,7 +18274,7 @@ var options540 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 }
 
-var options541 = []Option{
+var options542 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -18251,7 +18287,7 @@ var options541 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options542 = []Option{
+var options543 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -18267,21 +18303,21 @@ var options542 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options543 = []Option{
+var options544 = []Option{
 	{Names: names{"-r", "--reason"}, Value: Required},
 }
 
-var options544 = []Option{
+var options545 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 }
 
-var options545 = []Option{
+var options546 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options546 = []Option{
+var options547 = []Option{
 	{Names: names{"-c", "--comments"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18289,39 +18325,39 @@ var options546 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs547 = []Program{
-	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options537, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options538, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options539, Special: "gh"},
+var subs548 = []Program{
+	{Name: "close", Style: Exact, Path: names{"issue", "close"}, Options: options538, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"issue", "comment"}, Options: options539, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"issue", "create"}, Options: options540, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"issue", "delete"}, Special: "gh"},
-	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options540, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options541, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options542, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options543, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options542, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options539, Special: "gh"},
+	{Name: "develop", Style: Exact, Path: names{"issue", "develop"}, Options: options541, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"issue", "edit"}, Options: options542, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"issue", "list"}, Options: options543, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"issue", "lock"}, Options: options544, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"issue", "list"}, Options: options543, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"issue", "create"}, Options: options540, Special: "gh"},
 	{Name: "pin", Style: Exact, Path: names{"issue", "pin"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options544, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options545, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"issue", "reopen"}, Options: options545, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"issue", "status"}, Options: options546, Special: "gh"},
 	{Name: "transfer", Style: Exact, Path: names{"issue", "transfer"}, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"issue", "unlock"}, Special: "gh"},
 	{Name: "unpin", Style: Exact, Path: names{"issue", "unpin"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options546, Special: "gh"},
-}
-
-var options548 = []Option{
-	{Names: names{"-c", "--color"}, Value: Required},
-	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-f", "--force"}},
+	{Name: "view", Style: Exact, Path: names{"issue", "view"}, Options: options547, Special: "gh"},
 }
 
 var options549 = []Option{
 	{Names: names{"-c", "--color"}, Value: Required},
 	{Names: names{"-d", "--description"}, Value: Required},
-	{Names: names{"-n", "--name"}, Value: Required},
+	{Names: names{"-f", "--force"}},
 }
 
 var options550 = []Option{
+	{Names: names{"-c", "--color"}, Value: Required},
+	{Names: names{"-d", "--description"}, Value: Required},
+	{Names: names{"-n", "--name"}, Value: Required},
+}
+
+var options551 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-L", "--limit"}, Value: Required},
@@ -18332,35 +18368,35 @@ var options550 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs551 = []Program{
+var subs552 = []Program{
 	{Name: "clone", Style: Exact, Path: names{"label", "clone"}, Options: options312, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options548, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"label", "create"}, Options: options549, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"label", "delete"}, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options549, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options550, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options550, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"label", "edit"}, Options: options550, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"label", "list"}, Options: options551, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"label", "list"}, Options: options551, Special: "gh"},
 }
 
-var options552 = []Option{
+var options553 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--detach"}},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--recurse-submodules"}},
 }
 
-var options553 = []Option{
+var options554 = []Option{
 	{Names: names{"-i", "--interval"}, Value: Required},
 	{Names: names{"--required"}},
 	{Names: names{"--watch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options554 = []Option{
+var options555 = []Option{
 	{Names: names{"-c", "--comment"}, Value: Required},
 	{Names: names{"-d", "--delete-branch"}},
 }
 
-var options555 = []Option{
+var options556 = []Option{
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-B", "--base"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -18378,14 +18414,14 @@ var options555 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options556 = []Option{
+var options557 = []Option{
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"--name-only"}},
 	{Names: names{"--patch"}},
 	{Names: names{"-w", "--web"}},
 }
 
-var options557 = []Option{
+var options558 = []Option{
 	{Names: names{"--add-assignee"}, Value: Required},
 	{Names: names{"--add-label"}, Value: Required},
 	{Names: names{"--add-project"}, Value: Required},
@@ -18401,7 +18437,7 @@ var options557 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options558 = []Option{
+var options559 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"-a", "--assignee"}, Value: Required},
 	{Names: names{"-A", "--author"}, Value: Required},
@@ -18418,7 +18454,7 @@ var options558 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var options559 = []Option{
+var options560 = []Option{
 	{Names: names{"--admin"}},
 	{Names: names{"-A", "--author-email"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
@@ -18433,7 +18469,7 @@ var options559 = []Option{
 	{Names: names{"--auto"}},
 }
 
-var options560 = []Option{
+var options561 = []Option{
 	{Names: names{"-a", "--approve"}},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-F", "--body-file"}, Value: Required, Effect: EffRead},
@@ -18441,36 +18477,36 @@ var options560 = []Option{
 	{Names: names{"-r", "--request-changes"}},
 }
 
-var options561 = []Option{
+var options562 = []Option{
 	{Names: names{"-c", "--conflict-status"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var subs562 = []Program{
-	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options552, Special: "gh"},
-	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options553, Special: "gh"},
-	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options554, Special: "gh"},
-	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options552, Special: "gh"},
-	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options538, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options555, Special: "gh"},
-	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options556, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options557, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options558, Special: "gh"},
-	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options543, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options558, Special: "gh"},
-	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options559, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options555, Special: "gh"},
+var subs563 = []Program{
+	{Name: "checkout", Style: Exact, Path: names{"pr", "checkout"}, Options: options553, Special: "gh"},
+	{Name: "checks", Style: Exact, Path: names{"pr", "checks"}, Options: options554, Special: "gh"},
+	{Name: "close", Style: Exact, Path: names{"pr", "close"}, Options: options555, Special: "gh"},
+	{Name: "co", Style: Exact, Path: names{"pr", "checkout"}, Options: options553, Special: "gh"},
+	{Name: "comment", Style: Exact, Path: names{"pr", "comment"}, Options: options539, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"pr", "create"}, Options: options556, Special: "gh"},
+	{Name: "diff", Style: Exact, Path: names{"pr", "diff"}, Options: options557, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"pr", "edit"}, Options: options558, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"pr", "list"}, Options: options559, Special: "gh"},
+	{Name: "lock", Style: Exact, Path: names{"pr", "lock"}, Options: options544, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"pr", "list"}, Options: options559, Special: "gh"},
+	{Name: "merge", Style: Exact, Path: names{"pr", "merge"}, Options: options560, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"pr", "create"}, Options: options556, Special: "gh"},
 	{Name: "ready", Style: Exact, Path: names{"pr", "ready"}, Special: "gh"},
-	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options544, Special: "gh"},
-	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options560, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options561, Special: "gh"},
+	{Name: "reopen", Style: Exact, Path: names{"pr", "reopen"}, Options: options545, Special: "gh"},
+	{Name: "review", Style: Exact, Path: names{"pr", "review"}, Options: options561, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"pr", "status"}, Options: options562, Special: "gh"},
 	{Name: "unlock", Style: Exact, Path: names{"pr", "unlock"}, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options546, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"pr", "view"}, Options: options547, Special: "gh"},
 }
 
-var options563 = []Option{
+var options564 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
@@ -18502,29 +18538,29 @@ var options563 = []Option{
 	{Names: names{"--target-owner"}, Value: Required},
 }
 
-var subs564 = []Program{
-	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options563, Special: "gh"},
-	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options563, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options563, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options563, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options563, Special: "gh"},
-	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options563, Special: "gh"},
-	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options563, Special: "gh"},
-	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options563, Special: "gh"},
-	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options563, Special: "gh"},
-	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options563, Special: "gh"},
-	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options563, Special: "gh"},
-	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options563, Special: "gh"},
-	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options563, Special: "gh"},
-	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options563, Special: "gh"},
-	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options563, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options563, Special: "gh"},
-	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options563, Special: "gh"},
-	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options563, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options563, Special: "gh"},
+var subs565 = []Program{
+	{Name: "close", Style: Exact, Path: names{"project", "close"}, Options: options564, Special: "gh"},
+	{Name: "copy", Style: Exact, Path: names{"project", "copy"}, Options: options564, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"project", "create"}, Options: options564, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"project", "delete"}, Options: options564, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"project", "edit"}, Options: options564, Special: "gh"},
+	{Name: "field-create", Style: Exact, Path: names{"project", "field-create"}, Options: options564, Special: "gh"},
+	{Name: "field-delete", Style: Exact, Path: names{"project", "field-delete"}, Options: options564, Special: "gh"},
+	{Name: "field-list", Style: Exact, Path: names{"project", "field-list"}, Options: options564, Special: "gh"},
+	{Name: "item-add", Style: Exact, Path: names{"project", "item-add"}, Options: options564, Special: "gh"},
+	{Name: "item-archive", Style: Exact, Path: names{"project", "item-archive"}, Options: options564, Special: "gh"},
+	{Name: "item-create", Style: Exact, Path: names{"project", "item-create"}, Options: options564, Special: "gh"},
+	{Name: "item-delete", Style: Exact, Path: names{"project", "item-delete"}, Options: options564, Special: "gh"},
+	{Name: "item-edit", Style: Exact, Path: names{"project", "item-edit"}, Options: options564, Special: "gh"},
+	{Name: "item-list", Style: Exact, Path: names{"project", "item-list"}, Options: options564, Special: "gh"},
+	{Name: "link", Style: Exact, Path: names{"project", "link"}, Options: options564, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"project", "list"}, Options: options564, Special: "gh"},
+	{Name: "mark-template", Style: Exact, Path: names{"project", "mark-template"}, Options: options564, Special: "gh"},
+	{Name: "unlink", Style: Exact, Path: names{"project", "unlink"}, Options: options564, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"project", "view"}, Options: options564, Special: "gh"},
 }
 
-var options565 = []Option{
+var options566 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"-d", "--draft"}},
 	{Names: names{"--generate-notes"}},
@@ -18540,12 +18576,12 @@ var options565 = []Option{
 	{Names: names{"--notes-from-tag"}},
 }
 
-var options566 = []Option{
+var options567 = []Option{
 	{Names: names{"--cleanup-tag"}},
 	{Names: names{"-y", "--yes"}},
 }
 
-var options567 = []Option{
+var options568 = []Option{
 	{Names: names{"-A", "--archive"}, Value: Required},
 	{Names: names{"--clobber"}},
 	{Names: names{"-p", "--pattern"}, Value: Required},
@@ -18554,7 +18590,7 @@ var options567 = []Option{
 	{Names: names{"-O", "--output"}, Value: Required, Effect: EffOutput},
 }
 
-var options568 = []Option{
+var options569 = []Option{
 	{Names: names{"--discussion-category"}, Value: Required},
 	{Names: names{"--draft"}},
 	{Names: names{"--latest"}},
@@ -18566,38 +18602,38 @@ var options568 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var options569 = []Option{
+var options570 = []Option{
 	{Names: names{"--exclude-drafts"}},
 	{Names: names{"--exclude-pre-releases"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options570 = []Option{
+var options571 = []Option{
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
 	{Names: names{"-t", "--template"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 }
 
-var subs571 = []Program{
-	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options565, Special: "gh"},
-	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options566, Special: "gh"},
+var subs572 = []Program{
+	{Name: "create", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options566, Special: "gh"},
+	{Name: "delete", Style: Exact, Path: names{"release", "delete"}, Options: options567, Special: "gh"},
 	{Name: "delete-asset", Style: Exact, Path: names{"release", "delete-asset"}, Options: options377, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options567, Here: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options568, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options569, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options569, Special: "gh"},
-	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options565, Special: "gh"},
-	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options490, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options570, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"release", "download"}, Options: options568, Here: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"release", "edit"}, Options: options569, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"release", "list"}, Options: options570, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"release", "list"}, Options: options570, Special: "gh"},
+	{Name: "new", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "create"}, Options: options566, Special: "gh"},
+	{Name: "upload", Style: Exact, Operands: Loads, Skip: 1, Path: names{"release", "upload"}, Options: options491, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"release", "view"}, Options: options571, Special: "gh"},
 }
 
-var options572 = []Option{
+var options573 = []Option{
 	{Names: names{"-u", "--upstream-remote-name"}, Value: Required},
 	{Names: names{"--no-upstream"}},
 }
 
-var options573 = []Option{
+var options574 = []Option{
 	{Names: names{"--add-readme"}},
 	{Names: names{"-c", "--clone"}},
 	{Names: names{"-d", "--description"}, Value: Required},
@@ -18617,22 +18653,22 @@ var options573 = []Option{
 	{Names: names{"--push"}, Effect: EffUnproven},
 }
 
-var options574 = []Option{
+var options575 = []Option{
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options575 = []Option{
+var options576 = []Option{
 	{Names: names{"-w", "--allow-write"}},
 	{Names: names{"-t", "--title"}, Value: Required},
 }
 
-var subs576 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options575, Special: "gh"},
+var subs577 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"repo", "deploy-key", "add"}, Options: options576, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "deploy-key", "delete"}, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"repo", "deploy-key", "list"}, Special: "gh"},
 }
 
-var options577 = []Option{
+var options578 = []Option{
 	{Names: names{"--add-topic"}, Value: Required},
 	{Names: names{"--allow-forking"}},
 	{Names: names{"--allow-update-branch"}},
@@ -18653,7 +18689,7 @@ var options577 = []Option{
 	{Names: names{"--visibility"}, Value: Required},
 }
 
-var options578 = []Option{
+var options579 = []Option{
 	{Names: names{"--clone"}},
 	{Names: names{"--default-branch-only"}},
 	{Names: names{"--fork-name"}, Value: Required},
@@ -18662,7 +18698,7 @@ var options578 = []Option{
 	{Names: names{"--remote-name"}, Value: Required},
 }
 
-var options579 = []Option{
+var options580 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18676,23 +18712,23 @@ var options579 = []Option{
 	{Names: names{"--fork"}},
 }
 
-var options580 = []Option{
+var options581 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"-R", "--repo"}, Value: Required},
 }
 
-var options581 = []Option{
+var options582 = []Option{
 	{Names: names{"-u", "--unset"}},
 	{Names: names{"-v", "--view"}},
 }
 
-var options582 = []Option{
+var options583 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"--force"}},
 	{Names: names{"-s", "--source"}, Value: Required},
 }
 
-var options583 = []Option{
+var options584 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18700,24 +18736,24 @@ var options583 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs584 = []Program{
+var subs585 = []Program{
 	{Name: "archive", Style: Exact, Path: names{"repo", "archive"}, Options: options377, Special: "gh"},
-	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options572, Special: "gh"},
-	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options573, Special: "gh"},
+	{Name: "clone", Style: Exact, Operands: Places, Skip: 1, Path: names{"repo", "clone"}, Options: options573, Special: "gh"},
+	{Name: "create", Style: Exact, Path: names{"repo", "create"}, Options: options574, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"repo", "delete"}, Special: "gh"},
-	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options574, Subs: subs576, Inherit: true, Special: "gh"},
-	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options577, Special: "gh"},
-	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options578, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options579, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options579, Special: "gh"},
-	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options573, Special: "gh"},
-	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options580, Special: "gh"},
-	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options581, Special: "gh"},
-	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options582, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options583, Special: "gh"},
+	{Name: "deploy-key", Style: Exact, Operands: Unread, Path: names{"repo", "deploy-key"}, Options: options575, Subs: subs577, Inherit: true, Special: "gh"},
+	{Name: "edit", Style: Exact, Path: names{"repo", "edit"}, Options: options578, Special: "gh"},
+	{Name: "fork", Style: Exact, Path: names{"repo", "fork"}, Options: options579, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"repo", "list"}, Options: options580, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"repo", "list"}, Options: options580, Special: "gh"},
+	{Name: "new", Style: Exact, Path: names{"repo", "create"}, Options: options574, Special: "gh"},
+	{Name: "rename", Style: Exact, Path: names{"repo", "rename"}, Options: options581, Special: "gh"},
+	{Name: "set-default", Style: Exact, Path: names{"repo", "set-default"}, Options: options582, Special: "gh"},
+	{Name: "sync", Style: Exact, Path: names{"repo", "sync"}, Options: options583, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"repo", "view"}, Options: options584, Special: "gh"},
 }
 
-var options585 = []Option{
+var options586 = []Option{
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-w", "--web"}},
@@ -18725,13 +18761,13 @@ var options585 = []Option{
 	{Names: names{"--default"}},
 }
 
-var options586 = []Option{
+var options587 = []Option{
 	{Names: names{"-n", "--name"}, Value: Required},
 	{Names: names{"-p", "--pattern"}, Value: Required},
 	{Names: names{"-D", "--dir"}, Value: Required, Effect: EffOutput},
 }
 
-var options587 = []Option{
+var options588 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
 	{Names: names{"--json"}, Value: Required},
@@ -18741,13 +18777,13 @@ var options587 = []Option{
 	{Names: names{"-w", "--workflow"}, Value: Required},
 }
 
-var options588 = []Option{
+var options589 = []Option{
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"--failed"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 }
 
-var options589 = []Option{
+var options590 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-j", "--job"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -18759,22 +18795,22 @@ var options589 = []Option{
 	{Names: names{"--log"}},
 }
 
-var options590 = []Option{
+var options591 = []Option{
 	{Names: names{"--exit-status"}},
 	{Names: names{"-i", "--interval"}, Value: Required},
 }
 
-var subs591 = []Program{
+var subs592 = []Program{
 	{Name: "cancel", Style: Exact, Path: names{"run", "cancel"}, Special: "gh"},
-	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options586, Here: true, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options587, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options587, Special: "gh"},
-	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options588, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options589, Special: "gh"},
-	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options590, Special: "gh"},
+	{Name: "download", Style: Exact, Path: names{"run", "download"}, Options: options587, Here: true, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"run", "list"}, Options: options588, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"run", "list"}, Options: options588, Special: "gh"},
+	{Name: "rerun", Style: Exact, Path: names{"run", "rerun"}, Options: options589, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"run", "view"}, Options: options590, Special: "gh"},
+	{Name: "watch", Style: Exact, Path: names{"run", "watch"}, Options: options591, Special: "gh"},
 }
 
-var options592 = []Option{
+var options593 = []Option{
 	{Names: names{"--author"}, Value: Required},
 	{Names: names{"--author-date"}, Value: Required},
 	{Names: names{"--author-email"}, Value: Required},
@@ -18799,7 +18835,7 @@ var options592 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options593 = []Option{
+var options594 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -18838,7 +18874,7 @@ var options593 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options594 = []Option{
+var options595 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--archived"}},
 	{Names: names{"--assignee"}, Value: Required},
@@ -18885,7 +18921,7 @@ var options594 = []Option{
 	{Names: names{"--repo"}, Value: Required},
 }
 
-var options595 = []Option{
+var options596 = []Option{
 	{Names: names{"--archived"}},
 	{Names: names{"--created"}, Value: Required},
 	{Names: names{"--followers"}, Value: Required},
@@ -18912,21 +18948,21 @@ var options595 = []Option{
 	{Names: names{"-w", "--web"}},
 }
 
-var subs596 = []Program{
-	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options592, Special: "gh"},
-	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options593, Special: "gh"},
-	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options594, Special: "gh"},
-	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options595, Special: "gh"},
+var subs597 = []Program{
+	{Name: "commits", Style: Exact, Path: names{"search", "commits"}, Options: options593, Special: "gh"},
+	{Name: "issues", Style: Exact, Path: names{"search", "issues"}, Options: options594, Special: "gh"},
+	{Name: "prs", Style: Exact, Path: names{"search", "prs"}, Options: options595, Special: "gh"},
+	{Name: "repos", Style: Exact, Path: names{"search", "repos"}, Options: options596, Special: "gh"},
 }
 
-var options597 = []Option{
+var options598 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-u", "--user"}},
 }
 
-var options598 = []Option{
+var options599 = []Option{
 	{Names: names{"-a", "--app"}, Value: Required},
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
@@ -18938,36 +18974,36 @@ var options598 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs599 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options597, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options597, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options597, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options597, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options598, Special: "gh"},
+var subs600 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"secret", "delete"}, Options: options598, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"secret", "list"}, Options: options598, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"secret", "list"}, Options: options598, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"secret", "delete"}, Options: options598, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"secret", "set"}, Options: options599, Special: "gh"},
 }
 
-var options600 = []Option{
+var options601 = []Option{
 	{Names: names{"-t", "--title"}, Value: Required},
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs601 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options600, Special: "gh"},
+var subs602 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"ssh-key", "add"}, Options: options601, Special: "gh"},
 	{Name: "delete", Style: Exact, Path: names{"ssh-key", "delete"}, Options: options377, Special: "gh"},
 	{Name: "list", Style: Exact, Path: names{"ssh-key", "list"}, Special: "gh"},
 }
 
-var options602 = []Option{
+var options603 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options603 = []Option{
+var options604 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 }
 
-var options604 = []Option{
+var options605 = []Option{
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-o", "--org"}, Value: Required},
 	{Names: names{"-q", "--jq"}, Value: Required},
@@ -18975,7 +19011,7 @@ var options604 = []Option{
 	{Names: names{"-t", "--template"}, Value: Required},
 }
 
-var options605 = []Option{
+var options606 = []Option{
 	{Names: names{"-b", "--body"}, Value: Required},
 	{Names: names{"-e", "--env"}, Value: Required},
 	{Names: names{"-f", "--env-file"}, Value: Required, Effect: EffLoad},
@@ -18984,84 +19020,84 @@ var options605 = []Option{
 	{Names: names{"-v", "--visibility"}, Value: Required},
 }
 
-var subs606 = []Program{
-	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options603, Special: "gh"},
-	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options604, Special: "gh"},
-	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options603, Special: "gh"},
-	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options605, Special: "gh"},
+var subs607 = []Program{
+	{Name: "delete", Style: Exact, Path: names{"variable", "delete"}, Options: options604, Special: "gh"},
+	{Name: "get", Style: Exact, Path: names{"variable", "list"}, Options: options605, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"variable", "list"}, Options: options605, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"variable", "list"}, Options: options605, Special: "gh"},
+	{Name: "remove", Style: Exact, Path: names{"variable", "delete"}, Options: options604, Special: "gh"},
+	{Name: "set", Style: Exact, Path: names{"variable", "set"}, Options: options606, Special: "gh"},
 }
 
-var options607 = []Option{
+var options608 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-L", "--limit"}, Value: Required},
 }
 
-var options608 = []Option{
+var options609 = []Option{
 	{Names: names{"-F", "--field"}, Value: Required},
 	{Names: names{"-f", "--raw-field"}, Value: Required},
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options609 = []Option{
+var options610 = []Option{
 	{Names: names{"-r", "--ref"}, Value: Required},
 	{Names: names{"-w", "--web"}},
 	{Names: names{"-y", "--yaml"}},
 }
 
-var subs610 = []Program{
+var subs611 = []Program{
 	{Name: "disable", Style: Exact, Path: names{"workflow", "disable"}, Special: "gh"},
 	{Name: "enable", Style: Exact, Path: names{"workflow", "enable"}, Special: "gh"},
-	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options607, Special: "gh"},
-	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options607, Special: "gh"},
-	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options608, Special: "gh"},
-	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options609, Special: "gh"},
+	{Name: "list", Style: Exact, Path: names{"workflow", "list"}, Options: options608, Special: "gh"},
+	{Name: "ls", Style: Exact, Path: names{"workflow", "list"}, Options: options608, Special: "gh"},
+	{Name: "run", Style: Exact, Path: names{"workflow", "run"}, Options: options609, Special: "gh"},
+	{Name: "view", Style: Exact, Path: names{"workflow", "view"}, Options: options610, Special: "gh"},
 }
 
-var subs611 = []Program{
-	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
-	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
-	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
-	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs489, Inherit: true, Special: "gh"},
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs492, Special: "gh"},
-	{Name: "api", Style: Exact, Path: names{"api"}, Options: options493, Special: "gh"},
-	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs496, Special: "gh"},
-	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs496, Special: "gh"},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs502, Special: "gh"},
-	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options503, Special: "gh"},
-	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs506, Inherit: true, Special: "gh"},
-	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs520, Inherit: true, Special: "gh"},
-	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options521, Special: "gh"},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs523, Special: "gh"},
+var subs612 = []Program{
+	{Name: "agent", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs490, Inherit: true, Special: "gh"},
+	{Name: "agent-task", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs490, Inherit: true, Special: "gh"},
+	{Name: "agent-tasks", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs490, Inherit: true, Special: "gh"},
+	{Name: "agents", Style: Exact, Operands: Unread, Path: names{"agent-task"}, Subs: subs490, Inherit: true, Special: "gh"},
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"alias"}, Subs: subs493, Special: "gh"},
+	{Name: "api", Style: Exact, Path: names{"api"}, Options: options494, Special: "gh"},
+	{Name: "at", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs497, Special: "gh"},
+	{Name: "attestation", Style: Exact, Operands: Unread, Path: names{"attestation"}, Subs: subs497, Special: "gh"},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"auth"}, Subs: subs503, Special: "gh"},
+	{Name: "browse", Style: Exact, Path: names{"browse"}, Options: options504, Special: "gh"},
+	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"cache"}, Subs: subs507, Inherit: true, Special: "gh"},
+	{Name: "codespace", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs521, Inherit: true, Special: "gh"},
+	{Name: "completion", Style: Exact, Path: names{"completion"}, Options: options522, Special: "gh"},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"config"}, Subs: subs524, Special: "gh"},
 	{Name: "copilot", Style: Exact, Operands: Unread, Path: names{"copilot"}, Apart: true, Special: "gh"},
-	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs520, Inherit: true, Special: "gh"},
-	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
-	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
-	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs529, Special: "gh"},
-	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs534, Special: "gh"},
-	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs536, Special: "gh"},
-	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs547, Inherit: true, Special: "gh"},
-	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs551, Inherit: true, Special: "gh"},
+	{Name: "cs", Style: Exact, Operands: Unread, Path: names{"codespace"}, Subs: subs521, Inherit: true, Special: "gh"},
+	{Name: "ext", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs530, Special: "gh"},
+	{Name: "extension", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs530, Special: "gh"},
+	{Name: "extensions", Style: Exact, Operands: Unread, Path: names{"extension"}, Subs: subs530, Special: "gh"},
+	{Name: "gist", Style: Exact, Operands: Unread, Path: names{"gist"}, Subs: subs535, Special: "gh"},
+	{Name: "gpg-key", Style: Exact, Operands: Unread, Path: names{"gpg-key"}, Subs: subs537, Special: "gh"},
+	{Name: "issue", Style: Exact, Operands: Unread, Path: names{"issue"}, Subs: subs548, Inherit: true, Special: "gh"},
+	{Name: "label", Style: Exact, Operands: Unread, Path: names{"label"}, Subs: subs552, Inherit: true, Special: "gh"},
 	{Name: "org", Style: Exact, Operands: Unread, Path: names{"org"}, Special: "gh"},
-	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs562, Inherit: true, Special: "gh"},
+	{Name: "pr", Style: Exact, Operands: Unread, Path: names{"pr"}, Subs: subs563, Inherit: true, Special: "gh"},
 	{Name: "preview", Style: Exact, Path: names{"preview"}, Special: "gh"},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs564, Special: "gh"},
-	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs571, Inherit: true, Special: "gh"},
-	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs584, Special: "gh"},
-	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options585, Special: "gh"},
-	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options585, Special: "gh"},
-	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs591, Inherit: true, Special: "gh"},
-	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs596, Special: "gh"},
-	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs599, Inherit: true, Special: "gh"},
-	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs601, Special: "gh"},
-	{Name: "status", Style: Exact, Path: names{"status"}, Options: options602, Special: "gh"},
-	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs606, Inherit: true, Special: "gh"},
-	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs610, Inherit: true, Special: "gh"},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"project"}, Subs: subs565, Special: "gh"},
+	{Name: "release", Style: Exact, Operands: Unread, Path: names{"release"}, Subs: subs572, Inherit: true, Special: "gh"},
+	{Name: "repo", Style: Exact, Operands: Unread, Path: names{"repo"}, Subs: subs585, Special: "gh"},
+	{Name: "rs", Style: Exact, Path: names{"ruleset"}, Options: options586, Special: "gh"},
+	{Name: "ruleset", Style: Exact, Path: names{"ruleset"}, Options: options586, Special: "gh"},
+	{Name: "run", Style: Exact, Operands: Unread, Path: names{"run"}, Subs: subs592, Inherit: true, Special: "gh"},
+	{Name: "search", Style: Exact, Operands: Unread, Path: names{"search"}, Subs: subs597, Special: "gh"},
+	{Name: "secret", Style: Exact, Operands: Unread, Path: names{"secret"}, Subs: subs600, Inherit: true, Special: "gh"},
+	{Name: "ssh-key", Style: Exact, Operands: Unread, Path: names{"ssh-key"}, Subs: subs602, Special: "gh"},
+	{Name: "status", Style: Exact, Path: names{"status"}, Options: options603, Special: "gh"},
+	{Name: "variable", Style: Exact, Operands: Unread, Path: names{"variable"}, Subs: subs607, Inherit: true, Special: "gh"},
+	{Name: "workflow", Style: Exact, Operands: Unread, Path: names{"workflow"}, Subs: subs611, Inherit: true, Special: "gh"},
 }
 
-var options612 = []Option{
+var options613 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-F"}},
 	{Names: names{"-pgm"}, Value: Required, Effect: EffOpaque},
@@ -19095,7 +19131,7 @@ var options612 = []Option{
 	{Names: names{"-w"}},
 }
 
-var options613 = []Option{
+var options614 = []Option{
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -19117,7 +19153,7 @@ var options613 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options614 = []Option{
+var options615 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--config-env"}, Value: Required, Effect: EffOpaque},
@@ -19146,7 +19182,7 @@ var options614 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options615 = []Option{
+var options616 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-f", "--force"}},
@@ -19168,7 +19204,7 @@ var options615 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options616 = []Option{
+var options617 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-C"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
@@ -19209,7 +19245,7 @@ var options616 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options617 = []Option{
+var options618 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -19236,7 +19272,7 @@ var options617 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options618 = []Option{
+var options619 = []Option{
 	{Names: names{"--stat"}},
 	{Names: names{"--numstat"}},
 	{Names: names{"--summary"}},
@@ -19268,7 +19304,7 @@ var options618 = []Option{
 	{Names: names{"--allow-empty"}},
 }
 
-var options619 = []Option{
+var options620 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-v", "--verbose"}},
@@ -19281,14 +19317,14 @@ var options619 = []Option{
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
 }
 
-var options620 = []Option{
+var options621 = []Option{
 	{Names: names{"--term-new", "--term-bad"}, Value: Required},
 	{Names: names{"--term-old", "--term-good"}, Value: Required},
 	{Names: names{"--no-checkout"}},
 	{Names: names{"--first-parent"}},
 }
 
-var subs621 = []Program{
+var subs622 = []Program{
 	{Name: "bad", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "good", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "help", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
@@ -19300,13 +19336,13 @@ var subs621 = []Program{
 	{Name: "reset", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "run", Style: POSIX, Operands: RunsArgs, Path: names{"bisect", "run"}, Ends: true, Workdir: true, Special: "git"},
 	{Name: "skip", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"bisect", "start"}, Options: options620, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"bisect", "start"}, Options: options621, Workdir: true, Special: "git"},
 	{Name: "terms", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "view", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 	{Name: "visualize", Path: names{"bisect", "good"}, Workdir: true, Special: "git"},
 }
 
-var options622 = []Option{
+var options623 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"--root"}},
 	{Names: names{"--show-stats"}},
@@ -19341,7 +19377,7 @@ var options622 = []Option{
 	{Names: names{"--abbrev"}, Value: Required},
 }
 
-var options623 = []Option{
+var options624 = []Option{
 	{Names: names{"-v", "-vv", "--verbose"}},
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
@@ -19379,13 +19415,13 @@ var options623 = []Option{
 	{Names: names{"--edit-description"}},
 }
 
-var options624 = []Option{
+var options625 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--no-diagnose", "--diagnose"}, Value: Optional},
 }
 
-var options625 = []Option{
+var options626 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 	{Names: names{"--version"}, Value: Required},
@@ -19393,19 +19429,19 @@ var options625 = []Option{
 	{Names: names{"--all"}},
 }
 
-var options626 = []Option{
+var options627 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
 }
 
-var subs627 = []Program{
-	{Name: "create", Path: names{"bundle", "create"}, Options: options625, Workdir: true, Special: "git"},
-	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
-	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
-	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options626, Workdir: true, Special: "git"},
+var subs628 = []Program{
+	{Name: "create", Path: names{"bundle", "create"}, Options: options626, Workdir: true, Special: "git"},
+	{Name: "list-heads", Operands: Reads, Path: names{"bundle", "verify"}, Options: options627, Workdir: true, Special: "git"},
+	{Name: "unbundle", Operands: Reads, Path: names{"bundle", "verify"}, Options: options627, Workdir: true, Special: "git"},
+	{Name: "verify", Operands: Reads, Path: names{"bundle", "verify"}, Options: options627, Workdir: true, Special: "git"},
 }
 
-var options628 = []Option{
+var options629 = []Option{
 	{Names: names{"--textconv"}, Effect: EffOpaque},
 	{Names: names{"-t"}},
 	{Names: names{"-s"}},
@@ -19426,7 +19462,7 @@ var options628 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options629 = []Option{
+var options630 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--stdin"}},
@@ -19446,7 +19482,7 @@ var options629 = []Option{
 	{Names: names{"-c", "--comment-lines"}},
 }
 
-var options630 = []Option{
+var options631 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--stdin"}},
@@ -19455,7 +19491,7 @@ var options630 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options631 = []Option{
+var options632 = []Option{
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -19480,7 +19516,7 @@ var options631 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options632 = []Option{
+var options633 = []Option{
 	{Names: names{"-u", "--index"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-f", "--force"}},
@@ -19494,11 +19530,11 @@ var options632 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options633 = []Option{
+var options634 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options634 = []Option{
+var options635 = []Option{
 	{Names: names{"-e", "--edit"}},
 	{Names: names{"--cleanup"}, Value: Required},
 	{Names: names{"-x"}},
@@ -19522,7 +19558,7 @@ var options634 = []Option{
 	{Names: names{"--reference"}},
 }
 
-var options635 = []Option{
+var options636 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"-d"}},
 	{Names: names{"-f", "--force"}},
@@ -19533,7 +19569,7 @@ var options635 = []Option{
 	{Names: names{"-X"}},
 }
 
-var options636 = []Option{
+var options637 = []Option{
 	{Names: names{"-u", "--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--origin"}, Value: Required},
 	{Names: names{"-b", "--branch"}, Value: Required},
@@ -19578,7 +19614,7 @@ var options636 = []Option{
 	{Names: names{"--no-remote-submodules"}},
 }
 
-var options637 = []Option{
+var options638 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"--no-gpg-sign"}},
 	{Names: names{"-t", "--template"}, Value: Required, Effect: EffRead},
@@ -19621,7 +19657,7 @@ var options637 = []Option{
 	{Names: names{"--no-status"}},
 }
 
-var options638 = []Option{
+var options639 = []Option{
 	{Names: names{"--object-dir"}, Value: Required},
 	{Names: names{"--shallow"}},
 	{Names: names{"--progress"}},
@@ -19638,7 +19674,7 @@ var options638 = []Option{
 	{Names: names{"--expire-time"}, Value: Required},
 }
 
-var options639 = []Option{
+var options640 = []Option{
 	{Names: names{"-S"}, Value: Optional},
 	{Names: names{"-F"}, Value: Required, Effect: EffInput},
 	{Names: names{"-m"}, Value: Required},
@@ -19646,7 +19682,7 @@ var options639 = []Option{
 	{Names: names{"--gpg-sign", "--no-gpg-sign"}, Value: Optional},
 }
 
-var options640 = []Option{
+var options641 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--blob"}, Value: Required},
 	{Names: names{"-z", "--null"}},
@@ -19685,7 +19721,7 @@ var options640 = []Option{
 	{Names: names{"--ignore-submodules"}, Value: Required},
 }
 
-var options641 = []Option{
+var options642 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19693,7 +19729,7 @@ var options641 = []Option{
 	{Names: names{"--worktree"}},
 }
 
-var options642 = []Option{
+var options643 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19708,7 +19744,7 @@ var options642 = []Option{
 	{Names: names{"--no-includes"}},
 }
 
-var options643 = []Option{
+var options644 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--global"}},
 	{Names: names{"--system"}},
@@ -19722,30 +19758,30 @@ var options643 = []Option{
 	{Names: names{"--append"}},
 }
 
-var subs644 = []Program{
-	{Name: "edit", Style: POSIX, Path: names{"config", "edit"}, Options: options641, Workdir: true, Special: "git"},
-	{Name: "get", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "get-color", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "get-colorbool", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "list", Style: POSIX, Path: names{"config", "list"}, Options: options642, Workdir: true, Special: "git"},
-	{Name: "remove-section", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
-	{Name: "rename-section", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
-	{Name: "set", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
-	{Name: "unset", Style: POSIX, Path: names{"config", "set"}, Options: options643, Workdir: true, Special: "git"},
+var subs645 = []Program{
+	{Name: "edit", Style: POSIX, Path: names{"config", "edit"}, Options: options642, Workdir: true, Special: "git"},
+	{Name: "get", Style: POSIX, Path: names{"config", "list"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "get-color", Style: POSIX, Path: names{"config", "list"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "get-colorbool", Style: POSIX, Path: names{"config", "list"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "list", Style: POSIX, Path: names{"config", "list"}, Options: options643, Workdir: true, Special: "git"},
+	{Name: "remove-section", Style: POSIX, Path: names{"config", "set"}, Options: options644, Workdir: true, Special: "git"},
+	{Name: "rename-section", Style: POSIX, Path: names{"config", "set"}, Options: options644, Workdir: true, Special: "git"},
+	{Name: "set", Style: POSIX, Path: names{"config", "set"}, Options: options644, Workdir: true, Special: "git"},
+	{Name: "unset", Style: POSIX, Path: names{"config", "set"}, Options: options644, Workdir: true, Special: "git"},
 }
 
-var options645 = []Option{
+var options646 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-H", "--human-readable"}},
 }
 
-var options646 = []Option{
+var options647 = []Option{
 	{Names: names{"--file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--socket"}, Value: Required},
 }
 
-var options647 = []Option{
+var options648 = []Option{
 	{Names: names{"--strict-paths"}},
 	{Names: names{"--base-path"}, Value: Required},
 	{Names: names{"--base-path-relaxed"}},
@@ -19775,7 +19811,7 @@ var options647 = []Option{
 	{Names: names{"--access-hook"}, Value: Required, Effect: EffProgram},
 }
 
-var options648 = []Option{
+var options649 = []Option{
 	{Names: names{"--candidates"}, Value: Required},
 	{Names: names{"--abbrev"}, Value: Optional},
 	{Names: names{"--match"}, Value: Required},
@@ -19792,13 +19828,13 @@ var options648 = []Option{
 	{Names: names{"--first-parent"}},
 }
 
-var options649 = []Option{
+var options650 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-s", "--suffix"}, Value: Required},
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var options650 = []Option{
+var options651 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"--cached"}},
 	{Names: names{"--staged"}},
@@ -19809,7 +19845,7 @@ var options650 = []Option{
 	{Names: names{"-0"}},
 }
 
-var options651 = []Option{
+var options652 = []Option{
 	{Names: names{"-U", "--unified"}, Value: Required},
 	{Names: names{"-s", "--no-patch"}},
 	{Names: names{"-X", "--dirstat"}, Value: Optional},
@@ -19910,7 +19946,7 @@ var options651 = []Option{
 	{Names: names{"--ita-invisible-in-index"}},
 }
 
-var options652 = []Option{
+var options653 = []Option{
 	{Names: names{"--no-index"}, Effect: EffUnproven},
 	{Names: names{"-q"}},
 	{Names: names{"--cached"}},
@@ -19945,7 +19981,7 @@ var options652 = []Option{
 	{Names: names{"--show-signature"}},
 }
 
-var options653 = []Option{
+var options654 = []Option{
 	{Names: names{"-x", "--extcmd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-d", "--dir-diff"}},
@@ -19962,7 +19998,7 @@ var options653 = []Option{
 	{Names: names{"--cached"}},
 }
 
-var options654 = []Option{
+var options655 = []Option{
 	{Names: names{"--progress"}, Value: Required},
 	{Names: names{"--signed-tags"}, Value: Required},
 	{Names: names{"--tag-of-filtered-object"}, Value: Required},
@@ -19982,7 +20018,7 @@ var options654 = []Option{
 	{Names: names{"--refspec"}},
 }
 
-var options655 = []Option{
+var options656 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--quiet"}},
 	{Names: names{"--stats"}},
@@ -20004,7 +20040,7 @@ var options655 = []Option{
 	{Names: names{"--max-pack-size"}, Value: Required},
 }
 
-var options656 = []Option{
+var options657 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-u", "--update-head-ok"}},
 	{Names: names{"-o", "--server-option"}, Value: Required},
@@ -20052,7 +20088,7 @@ var options656 = []Option{
 	{Names: names{"--stdin"}},
 }
 
-var options657 = []Option{
+var options658 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
 	{Names: names{"-q", "--quiet"}},
@@ -20071,7 +20107,7 @@ var options657 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options658 = []Option{
+var options659 = []Option{
 	{Names: names{"--setup"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"--subdirectory-filter"}, Value: Required},
 	{Names: names{"--env-filter"}, Value: Required, Effect: EffOpaque},
@@ -20088,7 +20124,7 @@ var options658 = []Option{
 	{Names: names{"--state-branch"}, Value: Required},
 }
 
-var options659 = []Option{
+var options660 = []Option{
 	{Names: names{"--path"}, Value: Required},
 	{Names: names{"--path-glob"}, Value: Required},
 	{Names: names{"--path-regex"}, Value: Required},
@@ -20125,7 +20161,7 @@ var options659 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options660 = []Option{
+var options661 = []Option{
 	{Names: names{"--log"}, Value: Optional},
 	{Names: names{"--no-log"}},
 	{Names: names{"--summary"}},
@@ -20135,7 +20171,7 @@ var options660 = []Option{
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
 }
 
-var options661 = []Option{
+var options662 = []Option{
 	{Names: names{"--perl"}},
 	{Names: names{"--python"}},
 	{Names: names{"--shell"}},
@@ -20154,12 +20190,12 @@ var options661 = []Option{
 	{Names: names{"--ignore-case"}},
 }
 
-var options662 = []Option{
+var options663 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--keep-going"}},
 }
 
-var options663 = []Option{
+var options664 = []Option{
 	{Names: names{"-o", "--output-directory"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-n", "--numbered"}},
@@ -20210,7 +20246,7 @@ var options663 = []Option{
 	{Names: names{"--no-base"}},
 }
 
-var options664 = []Option{
+var options665 = []Option{
 	{Names: names{"-n", "--max-count"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--since", "--after"}, Value: Required},
@@ -20330,7 +20366,7 @@ var options664 = []Option{
 	{Names: names{"--count"}},
 }
 
-var options665 = []Option{
+var options666 = []Option{
 	{Names: names{"--unreachable"}},
 	{Names: names{"--dangling"}},
 	{Names: names{"--no-dangling"}},
@@ -20348,7 +20384,7 @@ var options665 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var options666 = []Option{
+var options667 = []Option{
 	{Names: names{"--aggressive"}},
 	{Names: names{"--auto"}},
 	{Names: names{"--cruft"}},
@@ -20359,7 +20395,7 @@ var options666 = []Option{
 	{Names: names{"--keep-largest-pack"}},
 }
 
-var options667 = []Option{
+var options668 = []Option{
 	{Names: names{"-O", "--open-files-in-pager"}, Value: Optional, Effect: EffRunMore},
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
@@ -20409,7 +20445,7 @@ var options667 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options668 = []Option{
+var options669 = []Option{
 	{Names: names{"-w"}},
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"--stdin"}},
@@ -20419,7 +20455,7 @@ var options668 = []Option{
 	{Names: names{"--literally"}},
 }
 
-var options669 = []Option{
+var options670 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-c", "--config"}},
 	{Names: names{"-g", "--guides"}},
@@ -20433,12 +20469,12 @@ var options669 = []Option{
 	{Names: names{"--developer-interfaces"}},
 }
 
-var options670 = []Option{
+var options671 = []Option{
 	{Names: names{"--ignore-missing"}},
 	{Names: names{"--to-stdin"}, Value: Required, Effect: EffRead},
 }
 
-var options671 = []Option{
+var options672 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--rev-index"}},
@@ -20457,7 +20493,7 @@ var options671 = []Option{
 	{Names: names{"--promisor"}, Value: Optional},
 }
 
-var options672 = []Option{
+var options673 = []Option{
 	{Names: names{"-b", "--initial-branch"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--bare"}},
@@ -20468,7 +20504,7 @@ var options672 = []Option{
 	{Names: names{"--shared"}, Value: Optional},
 }
 
-var options673 = []Option{
+var options674 = []Option{
 	{Names: names{"-l", "--local"}},
 	{Names: names{"-d", "--httpd"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-m", "--module-path"}, Value: Required, Effect: EffProgram},
@@ -20479,7 +20515,7 @@ var options673 = []Option{
 	{Names: names{"--restart"}},
 }
 
-var options674 = []Option{
+var options675 = []Option{
 	{Names: names{"--in-place"}, Effect: EffInPlace},
 	{Names: names{"--trim-empty"}},
 	{Names: names{"--trailer"}, Value: Required},
@@ -20493,7 +20529,7 @@ var options674 = []Option{
 	{Names: names{"--no-divider"}},
 }
 
-var options675 = []Option{
+var options676 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--date"}, Value: Required},
 	{Names: names{"--grep"}, Value: Required},
@@ -20503,7 +20539,7 @@ var options675 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options676 = []Option{
+var options677 = []Option{
 	{Names: names{"-c", "--cached"}},
 	{Names: names{"-d", "--deleted"}},
 	{Names: names{"-m", "--modified"}},
@@ -20534,7 +20570,7 @@ var options676 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options677 = []Option{
+var options678 = []Option{
 	{Names: names{"-o", "--server-option"}, Value: Required},
 	{Names: names{"--sort"}, Value: Required},
 	{Names: names{"--exec"}, Value: Required, Effect: EffRun},
@@ -20547,7 +20583,7 @@ var options677 = []Option{
 	{Names: names{"--symref"}},
 }
 
-var options678 = []Option{
+var options679 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-r"}},
 	{Names: names{"-t"}},
@@ -20561,7 +20597,7 @@ var options678 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options679 = []Option{
+var options680 = []Option{
 	{Names: names{"-k"}},
 	{Names: names{"-b"}},
 	{Names: names{"-m", "--message-id"}},
@@ -20573,7 +20609,7 @@ var options679 = []Option{
 	{Names: names{"--quoted-cr"}, Value: Required},
 }
 
-var options680 = []Option{
+var options681 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-b"}},
 	{Names: names{"-d"}, Value: Required},
@@ -20582,7 +20618,7 @@ var options680 = []Option{
 	{Names: names{"--mboxrd"}},
 }
 
-var options681 = []Option{
+var options682 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -20590,7 +20626,7 @@ var options681 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 }
 
-var options682 = []Option{
+var options683 = []Option{
 	{Names: names{"--auto"}},
 	{Names: names{"--schedule"}, Value: Optional},
 	{Names: names{"--quiet"}},
@@ -20599,22 +20635,22 @@ var options682 = []Option{
 	{Names: names{"--no-detach"}},
 }
 
-var options683 = []Option{
+var options684 = []Option{
 	{Names: names{"--scheduler"}, Value: Required},
 	{Names: names{"--config-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--force"}},
 }
 
-var subs684 = []Program{
-	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options682, Workdir: true, Special: "git"},
-	{Name: "register", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
-	{Name: "run", Path: names{"maintenance", "run"}, Options: options682, Workdir: true, Special: "git"},
-	{Name: "start", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
-	{Name: "stop", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
-	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options683, Workdir: true, Apart: true, Special: "git"},
+var subs685 = []Program{
+	{Name: "is-needed", Path: names{"maintenance", "run"}, Options: options683, Workdir: true, Special: "git"},
+	{Name: "register", Path: names{"maintenance", "start"}, Options: options684, Workdir: true, Apart: true, Special: "git"},
+	{Name: "run", Path: names{"maintenance", "run"}, Options: options683, Workdir: true, Special: "git"},
+	{Name: "start", Path: names{"maintenance", "start"}, Options: options684, Workdir: true, Apart: true, Special: "git"},
+	{Name: "stop", Path: names{"maintenance", "start"}, Options: options684, Workdir: true, Apart: true, Special: "git"},
+	{Name: "unregister", Path: names{"maintenance", "start"}, Options: options684, Workdir: true, Apart: true, Special: "git"},
 }
 
-var options685 = []Option{
+var options686 = []Option{
 	{Names: names{"-S", "--gpg-sign"}, Value: Optional},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -20647,7 +20683,7 @@ var options685 = []Option{
 	{Names: names{"--continue"}},
 }
 
-var options686 = []Option{
+var options687 = []Option{
 	{Names: names{"--octopus"}},
 	{Names: names{"--independent"}},
 	{Names: names{"--is-ancestor"}},
@@ -20655,7 +20691,7 @@ var options686 = []Option{
 	{Names: names{"-a", "--all"}},
 }
 
-var options687 = []Option{
+var options688 = []Option{
 	{Names: names{"-p", "--stdout"}, Effect: EffReadOnly},
 	{Names: names{"--object-id"}, Effect: EffReadOnly},
 	{Names: names{"--diff3"}},
@@ -20669,12 +20705,12 @@ var options687 = []Option{
 	{Names: names{"-L"}, Value: Required},
 }
 
-var options688 = []Option{
+var options689 = []Option{
 	{Names: names{"-o"}},
 	{Names: names{"-q"}},
 }
 
-var options689 = []Option{
+var options690 = []Option{
 	{Names: names{"-z"}},
 	{Names: names{"--name-only"}},
 	{Names: names{"--messages"}},
@@ -20682,7 +20718,7 @@ var options689 = []Option{
 	{Names: names{"--allow-unrelated-histories"}},
 }
 
-var options690 = []Option{
+var options691 = []Option{
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--tool-help"}},
 	{Names: names{"-y", "--no-prompt"}},
@@ -20692,14 +20728,14 @@ var options690 = []Option{
 	{Names: names{"-O"}, Value: Required, Effect: EffInput},
 }
 
-var options691 = []Option{
+var options692 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-k"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options692 = []Option{
+var options693 = []Option{
 	{Names: names{"--tags"}},
 	{Names: names{"--refs"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -20711,7 +20747,7 @@ var options692 = []Option{
 	{Names: names{"--always"}},
 }
 
-var options693 = []Option{
+var options694 = []Option{
 	{Names: names{"--ref"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -20735,7 +20771,7 @@ var options693 = []Option{
 	{Names: names{"-e"}},
 }
 
-var options694 = []Option{
+var options695 = []Option{
 	{Names: names{"--stdout"}, Effect: EffReadOnly},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--progress"}},
@@ -20782,7 +20818,7 @@ var options694 = []Option{
 	{Names: names{"--exclude-promisor-objects"}, Effect: EffUnproven},
 }
 
-var options695 = []Option{
+var options696 = []Option{
 	{Names: names{"--upload-pack"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-r", "--rebase"}, Value: Optional},
 	{Names: names{"--no-rebase"}},
@@ -20839,7 +20875,7 @@ var options695 = []Option{
 	{Names: names{"--no-recurse-submodules"}},
 }
 
-var options696 = []Option{
+var options697 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"-o", "--push-option"}, Value: Required},
 	{Names: names{"--force-with-lease"}, Value: Optional},
@@ -20874,7 +20910,7 @@ var options696 = []Option{
 	{Names: names{"--no-force-with-lease"}},
 }
 
-var options697 = []Option{
+var options698 = []Option{
 	{Names: names{"--no-dual-color"}},
 	{Names: names{"--creation-factor"}, Value: Required},
 	{Names: names{"--left-only"}},
@@ -20883,7 +20919,7 @@ var options697 = []Option{
 	{Names: names{"--no-notes"}},
 }
 
-var options698 = []Option{
+var options699 = []Option{
 	{Names: names{"--index-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-m"}},
 	{Names: names{"--reset"}},
@@ -20901,7 +20937,7 @@ var options698 = []Option{
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options699 = []Option{
+var options700 = []Option{
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
 	{Names: names{"-s", "--strategy"}, Value: Required},
 	{Names: names{"-X", "--strategy-option"}, Value: Required},
@@ -20948,7 +20984,7 @@ var options699 = []Option{
 	{Names: names{"--update-refs", "--no-update-refs"}},
 }
 
-var options700 = []Option{
+var options701 = []Option{
 	{Names: names{"--expire"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--expire-unreachable"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--updateref"}, Effect: EffUnproven},
@@ -20958,7 +20994,7 @@ var options700 = []Option{
 	{Names: names{"--verbose"}, Effect: EffUnproven},
 }
 
-var options701 = []Option{
+var options702 = []Option{
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--expire-unreachable"}, Value: Required},
 	{Names: names{"--updateref"}},
@@ -20970,19 +21006,19 @@ var options701 = []Option{
 	{Names: names{"--single-worktree"}},
 }
 
-var subs702 = []Program{
-	{Name: "delete", Path: names{"reflog", "expire"}, Options: options701, Workdir: true, Special: "git"},
-	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "expire", Path: names{"reflog", "expire"}, Options: options701, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-}
-
-var options703 = []Option{
-	{Names: names{"-v", "--verbose"}},
+var subs703 = []Program{
+	{Name: "delete", Path: names{"reflog", "expire"}, Options: options702, Workdir: true, Special: "git"},
+	{Name: "exists", Path: names{"reflog", "show"}, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "expire", Path: names{"reflog", "expire"}, Options: options702, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"reflog", "show"}, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"reflog", "show"}, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
 }
 
 var options704 = []Option{
+	{Names: names{"-v", "--verbose"}},
+}
+
+var options705 = []Option{
 	{Names: names{"-t"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-f"}},
@@ -20991,7 +21027,7 @@ var options704 = []Option{
 	{Names: names{"--mirror"}, Value: Optional},
 }
 
-var options705 = []Option{
+var options706 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"--push"}},
 	{Names: names{"--all"}},
@@ -21004,21 +21040,21 @@ var options705 = []Option{
 	{Names: names{"--no-progress"}},
 }
 
-var subs706 = []Program{
-	{Name: "add", Path: names{"remote", "add"}, Options: options704, Workdir: true, Special: "git"},
-	{Name: "get-url", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "remove", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "rename", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "set-branches", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "set-head", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"remote", "show"}, Options: options705, Workdir: true, Special: "git"},
+var subs707 = []Program{
+	{Name: "add", Path: names{"remote", "add"}, Options: options705, Workdir: true, Special: "git"},
+	{Name: "get-url", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "remove", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "rename", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "set-branches", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "set-head", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"remote", "show"}, Options: options706, Workdir: true, Special: "git"},
 }
 
-var options707 = []Option{
+var options708 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-e", "--edit"}},
@@ -21029,7 +21065,7 @@ var options707 = []Option{
 	{Names: names{"--format"}, Value: Required},
 }
 
-var options708 = []Option{
+var options709 = []Option{
 	{Names: names{"--soft"}},
 	{Names: names{"--mixed"}},
 	{Names: names{"--hard"}},
@@ -21043,7 +21079,7 @@ var options708 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options709 = []Option{
+var options710 = []Option{
 	{Names: names{"-s", "--source"}, Value: Required},
 	{Names: names{"--conflict"}, Value: Required},
 	{Names: names{"-p", "--patch"}},
@@ -21060,7 +21096,7 @@ var options709 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options710 = []Option{
+var options711 = []Option{
 	{Names: names{"--count"}},
 	{Names: names{"--objects"}},
 	{Names: names{"--use-bitmap-index"}},
@@ -21080,7 +21116,7 @@ var options710 = []Option{
 	{Names: names{"--indexed-objects"}},
 }
 
-var options711 = []Option{
+var options712 = []Option{
 	{Names: names{"--short"}, Value: Optional},
 	{Names: names{"--abbrev-ref"}, Value: Optional},
 	{Names: names{"--default"}, Value: Required},
@@ -21135,7 +21171,7 @@ var options711 = []Option{
 	{Names: names{"-C"}, Value: Optional},
 }
 
-var options712 = []Option{
+var options713 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-r"}},
@@ -21147,7 +21183,7 @@ var options712 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var options713 = []Option{
+var options714 = []Option{
 	{Names: names{"--smtp-server"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--sendmail-cmd"}, Value: Required, Effect: EffRun},
 	{Names: names{"--to-cmd"}, Value: Required, Effect: EffRun},
@@ -21172,7 +21208,7 @@ var options713 = []Option{
 	{Names: names{"--identity"}, Value: Required},
 }
 
-var options714 = []Option{
+var options715 = []Option{
 	{Names: names{"--receive-pack", "--exec"}, Value: Required, Effect: EffRunMore},
 	{Names: names{"--all"}},
 	{Names: names{"--stdin"}},
@@ -21186,11 +21222,11 @@ var options714 = []Option{
 	{Names: names{"--push-option"}, Value: Required},
 }
 
-var options715 = []Option{
+var options716 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffRun},
 }
 
-var options716 = []Option{
+var options717 = []Option{
 	{Names: names{"-n", "--numbered"}},
 	{Names: names{"-s", "--summary"}},
 	{Names: names{"-e", "--email"}},
@@ -21201,14 +21237,14 @@ var options716 = []Option{
 	{Names: names{"-w"}, Value: Optional},
 }
 
-var options717 = []Option{
+var options718 = []Option{
 	{Names: names{"-p", "-u", "--patch"}},
 	{Names: names{"--standard-notes"}, Value: Optional},
 	{Names: names{"--no-standard-notes"}},
 	{Names: names{"-t"}},
 }
 
-var options718 = []Option{
+var options719 = []Option{
 	{Names: names{"-r", "--remotes"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"--current"}},
@@ -21227,7 +21263,7 @@ var options718 = []Option{
 	{Names: names{"--no-color"}},
 }
 
-var options719 = []Option{
+var options720 = []Option{
 	{Names: names{"--head"}},
 	{Names: names{"--heads", "--tags"}},
 	{Names: names{"-d", "--dereference"}},
@@ -21238,7 +21274,7 @@ var options719 = []Option{
 	{Names: names{"--exclude-existing"}, Value: Optional},
 }
 
-var options720 = []Option{
+var options721 = []Option{
 	{Names: names{"--cone"}},
 	{Names: names{"--no-cone"}},
 	{Names: names{"--sparse-index"}},
@@ -21250,7 +21286,7 @@ var options720 = []Option{
 	{Names: names{"--rules-file"}, Value: Required, Effect: EffInput},
 }
 
-var options721 = []Option{
+var options722 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -21266,17 +21302,17 @@ var options721 = []Option{
 	{Names: names{"--index"}},
 }
 
-var options722 = []Option{
+var options723 = []Option{
 	{Names: names{"-u", "--include-untracked"}},
 	{Names: names{"--only-untracked"}},
 }
 
-var options723 = []Option{
+var options724 = []Option{
 	{Names: names{"--index"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options724 = []Option{
+var options725 = []Option{
 	{Names: names{"-p", "--patch"}},
 	{Names: names{"-S", "--staged"}},
 	{Names: names{"-k", "--keep-index"}},
@@ -21289,23 +21325,23 @@ var options724 = []Option{
 	{Names: names{"--pathspec-file-nul"}},
 }
 
-var subs725 = []Program{
-	{Name: "apply", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "clear", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "create", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
-	{Name: "drop", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "export", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "import", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"stash", "list"}, Options: options722, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "pop", Path: names{"stash", "pop"}, Options: options723, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
-	{Name: "save", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"stash", "list"}, Options: options722, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "store", Path: names{"stash", "push"}, Options: options724, Workdir: true, Special: "git"},
+var subs726 = []Program{
+	{Name: "apply", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "clear", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "create", Path: names{"stash", "push"}, Options: options725, Workdir: true, Special: "git"},
+	{Name: "drop", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "export", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "import", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"stash", "list"}, Options: options723, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "pop", Path: names{"stash", "pop"}, Options: options724, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"stash", "push"}, Options: options725, Workdir: true, Special: "git"},
+	{Name: "save", Path: names{"stash", "push"}, Options: options725, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"stash", "list"}, Options: options723, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "store", Path: names{"stash", "push"}, Options: options725, Workdir: true, Special: "git"},
 }
 
-var options726 = []Option{
+var options727 = []Option{
 	{Names: names{"-u", "--untracked-files"}, Value: Optional},
 	{Names: names{"--porcelain"}, Value: Optional},
 	{Names: names{"--column"}, Value: Optional},
@@ -21325,7 +21361,7 @@ var options726 = []Option{
 	{Names: names{"--renames"}},
 }
 
-var options727 = []Option{
+var options728 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"--cached"}},
 	{Names: names{"--progress"}, Effect: EffUnproven},
@@ -21357,7 +21393,7 @@ var options727 = []Option{
 	{Names: names{"--no-single-branch"}, Effect: EffUnproven},
 }
 
-var options728 = []Option{
+var options729 = []Option{
 	{Names: names{"-b", "--branch"}, Value: Required},
 	{Names: names{"-f", "--force"}},
 	{Names: names{"--name"}, Value: Required},
@@ -21368,12 +21404,12 @@ var options728 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var options729 = []Option{
+var options730 = []Option{
 	{Names: names{"--recursive"}},
 	{Names: names{"-q", "--quiet"}},
 }
 
-var options730 = []Option{
+var options731 = []Option{
 	{Names: names{"--init"}},
 	{Names: names{"--remote"}},
 	{Names: names{"-N", "--no-fetch"}},
@@ -21401,21 +21437,21 @@ var options730 = []Option{
 	{Names: names{"--progress"}},
 }
 
-var subs731 = []Program{
-	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"submodule", "add"}, Options: options728, Workdir: true, Special: "git"},
-	{Name: "deinit", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options729, Ends: true, Workdir: true, Special: "git"},
-	{Name: "init", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "set-url", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "summary", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "sync", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
-	{Name: "update", Path: names{"submodule", "update"}, Options: options730, Workdir: true, Special: "git"},
+var subs732 = []Program{
+	{Name: "absorbgitdirs", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"submodule", "add"}, Options: options729, Workdir: true, Special: "git"},
+	{Name: "deinit", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "foreach", Style: POSIX, Operands: RunsText, Path: names{"submodule", "foreach"}, Options: options730, Ends: true, Workdir: true, Special: "git"},
+	{Name: "init", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "set-branch", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "set-url", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "summary", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "sync", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
+	{Name: "update", Path: names{"submodule", "update"}, Options: options731, Workdir: true, Special: "git"},
 }
 
-var options732 = []Option{
+var options733 = []Option{
 	{Names: names{"-c", "--create"}, Value: Required},
 	{Names: names{"-C", "--force-create"}, Value: Required},
 	{Names: names{"--orphan"}, Value: Required},
@@ -21432,7 +21468,7 @@ var options732 = []Option{
 	{Names: names{"--recurse-submodules", "--no-recurse-submodules"}},
 }
 
-var options733 = []Option{
+var options734 = []Option{
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"-d", "--delete"}},
 	{Names: names{"-q", "--quiet"}},
@@ -21440,7 +21476,7 @@ var options733 = []Option{
 	{Names: names{"--recurse", "--no-recurse"}},
 }
 
-var options734 = []Option{
+var options735 = []Option{
 	{Names: names{"-n"}, Value: Optional},
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-F", "--file"}, Value: Required, Effect: EffInput},
@@ -21469,7 +21505,7 @@ var options734 = []Option{
 	{Names: names{"--create-reflog"}},
 }
 
-var options735 = []Option{
+var options736 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-q"}},
 	{Names: names{"-r"}},
@@ -21477,7 +21513,7 @@ var options735 = []Option{
 	{Names: names{"--max-input-size"}, Value: Required},
 }
 
-var options736 = []Option{
+var options737 = []Option{
 	{Names: names{"--cacheinfo"}, Value: Required},
 	{Names: names{"--chmod"}, Value: Required},
 	{Names: names{"--add"}},
@@ -21513,30 +21549,30 @@ var options736 = []Option{
 	{Names: names{"--fsmonitor", "--no-fsmonitor"}},
 }
 
-var options737 = []Option{
+var options738 = []Option{
 	{Names: names{"-m"}, Value: Required},
 }
 
-var options738 = []Option{
+var options739 = []Option{
 	{Names: names{"-l"}},
 }
 
-var options739 = []Option{
+var options740 = []Option{
 	{Names: names{"--raw"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options740 = []Option{
+var options741 = []Option{
 	{Names: names{"--build-options"}},
 }
 
-var options741 = []Option{
+var options742 = []Option{
 	{Names: names{"-b", "--browser"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-t", "--tool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffUnproven},
 }
 
-var options742 = []Option{
+var options743 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
@@ -21555,136 +21591,136 @@ var options742 = []Option{
 	{Names: names{"--no-relative-paths"}},
 }
 
-var options743 = []Option{
+var options744 = []Option{
 	{Names: names{"--porcelain"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-z"}},
 	{Names: names{"--expire"}, Value: Required},
 }
 
-var options744 = []Option{
+var options745 = []Option{
 	{Names: names{"-n", "--dry-run"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--expire"}, Value: Required},
 	{Names: names{"--reason"}, Value: Required},
 }
 
-var subs745 = []Program{
-	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options742, Workdir: true, Special: "git"},
-	{Name: "list", Path: names{"worktree", "list"}, Options: options743, Safe: true, Workdir: true, Special: "git"},
-	{Name: "lock", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+var subs746 = []Program{
+	{Name: "add", Operands: Places, Path: names{"worktree", "add"}, Options: options743, Workdir: true, Special: "git"},
+	{Name: "list", Path: names{"worktree", "list"}, Options: options744, Safe: true, Workdir: true, Special: "git"},
+	{Name: "lock", Path: names{"worktree", "prune"}, Options: options745, Workdir: true, Special: "git"},
 	{Name: "move", Operands: Places, Path: names{"worktree", "remove"}, Options: options312, Workdir: true, Special: "git"},
-	{Name: "prune", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+	{Name: "prune", Path: names{"worktree", "prune"}, Options: options745, Workdir: true, Special: "git"},
 	{Name: "remove", Operands: Places, Path: names{"worktree", "remove"}, Options: options312, Workdir: true, Special: "git"},
-	{Name: "repair", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
-	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options744, Workdir: true, Special: "git"},
+	{Name: "repair", Path: names{"worktree", "prune"}, Options: options745, Workdir: true, Special: "git"},
+	{Name: "unlock", Path: names{"worktree", "prune"}, Options: options745, Workdir: true, Special: "git"},
 }
 
-var options746 = []Option{
+var options747 = []Option{
 	{Names: names{"--missing-ok"}},
 	{Names: names{"--prefix"}, Value: Required},
 }
 
-var subs747 = []Program{
+var subs748 = []Program{
 	{Name: "absorb", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "add", Path: names{"add"}, Options: options615, Safe: true, Workdir: true, Special: "git"},
-	{Name: "am", Path: names{"am"}, Options: options616, Workdir: true, Special: "git"},
+	{Name: "add", Path: names{"add"}, Options: options616, Safe: true, Workdir: true, Special: "git"},
+	{Name: "am", Path: names{"am"}, Options: options617, Workdir: true, Special: "git"},
 	{Name: "annex", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "annotate", Path: names{"annotate"}, Options: options617, Workdir: true, Special: "git"},
-	{Name: "apply", Path: names{"apply"}, Options: options618, Workdir: true, Special: "git"},
+	{Name: "annotate", Path: names{"annotate"}, Options: options618, Workdir: true, Special: "git"},
+	{Name: "apply", Path: names{"apply"}, Options: options619, Workdir: true, Special: "git"},
 	{Name: "archimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "archive", Path: names{"archive"}, Options: options619, Workdir: true, Special: "git"},
+	{Name: "archive", Path: names{"archive"}, Options: options620, Workdir: true, Special: "git"},
 	{Name: "backfill", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs621, Workdir: true, Special: "git"},
+	{Name: "bisect", Operands: Unread, Path: names{"bisect"}, Subs: subs622, Workdir: true, Special: "git"},
 	{Name: "bisect--helper", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "blame", Path: names{"blame"}, Options: options622, Workdir: true, Special: "git"},
-	{Name: "branch", Path: names{"branch"}, Options: options623, Safe: true, Workdir: true, Special: "git"},
-	{Name: "bugreport", Path: names{"bugreport"}, Options: options624, Workdir: true, Here: true, Special: "git"},
-	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs627, Workdir: true, Special: "git"},
-	{Name: "cat-file", Path: names{"cat-file"}, Options: options628, Workdir: true, Special: "git"},
-	{Name: "check-attr", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout", Path: names{"checkout"}, Options: options631, Safe: true, Workdir: true, Special: "git"},
-	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options632, Workdir: true, Special: "git"},
-	{Name: "cherry", Path: names{"cherry"}, Options: options633, Safe: true, Workdir: true, Special: "git"},
-	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options634, Workdir: true, Special: "git"},
+	{Name: "blame", Path: names{"blame"}, Options: options623, Workdir: true, Special: "git"},
+	{Name: "branch", Path: names{"branch"}, Options: options624, Safe: true, Workdir: true, Special: "git"},
+	{Name: "bugreport", Path: names{"bugreport"}, Options: options625, Workdir: true, Here: true, Special: "git"},
+	{Name: "bundle", Operands: Unread, Path: names{"bundle"}, Subs: subs628, Workdir: true, Special: "git"},
+	{Name: "cat-file", Path: names{"cat-file"}, Options: options629, Workdir: true, Special: "git"},
+	{Name: "check-attr", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ignore", Path: names{"check-ignore"}, Options: options631, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-mailmap", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "check-ref-format", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout", Path: names{"checkout"}, Options: options632, Safe: true, Workdir: true, Special: "git"},
+	{Name: "checkout-index", Path: names{"checkout-index"}, Options: options633, Workdir: true, Special: "git"},
+	{Name: "cherry", Path: names{"cherry"}, Options: options634, Safe: true, Workdir: true, Special: "git"},
+	{Name: "cherry-pick", Path: names{"cherry-pick"}, Options: options635, Workdir: true, Special: "git"},
 	{Name: "citool", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "clean", Path: names{"clean"}, Options: options635, Workdir: true, Special: "git"},
+	{Name: "clean", Path: names{"clean"}, Options: options636, Workdir: true, Special: "git"},
 	{Name: "cliff", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options636, Workdir: true, Special: "git"},
-	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options657, Workdir: true, Special: "git"},
-	{Name: "column", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "commit", Path: names{"commit"}, Options: options637, Workdir: true, Special: "git"},
-	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options638, Workdir: true, Special: "git"},
-	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options639, Workdir: true, Special: "git"},
-	{Name: "config", Style: POSIX, Path: names{"config"}, Options: options640, Subs: subs644, Workdir: true, Special: "git"},
-	{Name: "count-objects", Path: names{"count-objects"}, Options: options645, Safe: true, Workdir: true, Special: "git"},
-	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
-	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options646, Workdir: true, Apart: true, Special: "git"},
+	{Name: "clone", Operands: Places, Skip: 1, Path: names{"clone"}, Options: options637, Workdir: true, Special: "git"},
+	{Name: "clone-pack", Path: names{"fetch-pack"}, Options: options658, Workdir: true, Special: "git"},
+	{Name: "column", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "commit", Path: names{"commit"}, Options: options638, Workdir: true, Special: "git"},
+	{Name: "commit-graph", Path: names{"commit-graph"}, Options: options639, Workdir: true, Special: "git"},
+	{Name: "commit-tree", Path: names{"commit-tree"}, Options: options640, Workdir: true, Special: "git"},
+	{Name: "config", Style: POSIX, Path: names{"config"}, Options: options641, Subs: subs645, Workdir: true, Special: "git"},
+	{Name: "count-objects", Path: names{"count-objects"}, Options: options646, Safe: true, Workdir: true, Special: "git"},
+	{Name: "credential", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-cache", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-libsecret", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-manager", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-osxkeychain", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-store", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
+	{Name: "credential-wincred", Operands: Unread, Path: names{"credential"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
 	{Name: "crypt", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "cvsexportcommit", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "cvsserver", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "daemon", Path: names{"daemon"}, Options: options647, Workdir: true, Apart: true, Special: "git"},
-	{Name: "describe", Path: names{"describe"}, Options: options648, Safe: true, Workdir: true, Special: "git"},
-	{Name: "diagnose", Path: names{"diagnose"}, Options: options649, Workdir: true, Here: true, Special: "git"},
-	{Name: "diff", Path: names{"diff"}, Options: options650, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
-	{Name: "diff-files", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
-	{Name: "diff-index", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
-	{Name: "diff-tree", Path: names{"diff-files"}, Options: options652, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
-	{Name: "difftool", Path: names{"difftool"}, Options: options653, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
+	{Name: "daemon", Path: names{"daemon"}, Options: options648, Workdir: true, Apart: true, Special: "git"},
+	{Name: "describe", Path: names{"describe"}, Options: options649, Safe: true, Workdir: true, Special: "git"},
+	{Name: "diagnose", Path: names{"diagnose"}, Options: options650, Workdir: true, Here: true, Special: "git"},
+	{Name: "diff", Path: names{"diff"}, Options: options651, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
+	{Name: "diff-files", Path: names{"diff-files"}, Options: options653, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
+	{Name: "diff-index", Path: names{"diff-files"}, Options: options653, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
+	{Name: "diff-tree", Path: names{"diff-files"}, Options: options653, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
+	{Name: "difftool", Path: names{"difftool"}, Options: options654, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
 	{Name: "extras", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fast-export", Path: names{"fast-export"}, Options: options654, Workdir: true, Special: "git"},
-	{Name: "fast-import", Path: names{"fast-import"}, Options: options655, Workdir: true, Apart: true, Special: "git"},
-	{Name: "fetch", Path: names{"fetch"}, Options: options656, Workdir: true, Special: "git"},
-	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options657, Workdir: true, Special: "git"},
-	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options658, Workdir: true, Special: "git"},
-	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options659, Workdir: true, Special: "git"},
+	{Name: "fast-export", Path: names{"fast-export"}, Options: options655, Workdir: true, Special: "git"},
+	{Name: "fast-import", Path: names{"fast-import"}, Options: options656, Workdir: true, Apart: true, Special: "git"},
+	{Name: "fetch", Path: names{"fetch"}, Options: options657, Workdir: true, Special: "git"},
+	{Name: "fetch-pack", Path: names{"fetch-pack"}, Options: options658, Workdir: true, Special: "git"},
+	{Name: "filter-branch", Path: names{"filter-branch"}, Options: options659, Workdir: true, Special: "git"},
+	{Name: "filter-repo", Path: names{"filter-repo"}, Options: options660, Workdir: true, Special: "git"},
 	{Name: "flow", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options660, Workdir: true, Special: "git"},
-	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options661, Safe: true, Workdir: true, Special: "git"},
-	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options662, Workdir: true, Special: "git"},
-	{Name: "format-patch", Path: names{"format-patch"}, Options: options663, Shared: [][]Option{options664, options651}, Workdir: true, Here: true, Special: "git"},
-	{Name: "fsck", Path: names{"fsck"}, Options: options665, Workdir: true, Special: "git"},
-	{Name: "fsck-objects", Path: names{"fsck"}, Options: options665, Workdir: true, Special: "git"},
+	{Name: "fmt-merge-msg", Path: names{"fmt-merge-msg"}, Options: options661, Workdir: true, Special: "git"},
+	{Name: "for-each-ref", Path: names{"for-each-ref"}, Options: options662, Safe: true, Workdir: true, Special: "git"},
+	{Name: "for-each-repo", Operands: Unread, Path: names{"for-each-repo"}, Options: options663, Workdir: true, Special: "git"},
+	{Name: "format-patch", Path: names{"format-patch"}, Options: options664, Shared: [][]Option{options665, options652}, Workdir: true, Here: true, Special: "git"},
+	{Name: "fsck", Path: names{"fsck"}, Options: options666, Workdir: true, Special: "git"},
+	{Name: "fsck-objects", Path: names{"fsck"}, Options: options666, Workdir: true, Special: "git"},
 	{Name: "fsmonitor--daemon", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "gc", Path: names{"gc"}, Options: options666, Workdir: true, Special: "git"},
-	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
+	{Name: "gc", Path: names{"gc"}, Options: options667, Workdir: true, Special: "git"},
+	{Name: "get-tar-commit-id", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
 	{Name: "gitk", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "grep", Path: names{"grep"}, Options: options667, Workdir: true, Special: "git"},
+	{Name: "grep", Path: names{"grep"}, Options: options668, Workdir: true, Special: "git"},
 	{Name: "gui", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options668, Workdir: true, Special: "git"},
-	{Name: "help", Path: names{"help"}, Options: options669, Workdir: true, Special: "git"},
-	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options670, Workdir: true, Apart: true, Special: "git"},
+	{Name: "hash-object", Operands: Loads, Path: names{"hash-object"}, Options: options669, Workdir: true, Special: "git"},
+	{Name: "help", Path: names{"help"}, Options: options670, Workdir: true, Special: "git"},
+	{Name: "hook", Operands: Unread, Path: names{"hook"}, Options: options671, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-backend", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-fetch", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "http-push", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "imap-send", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options671, Workdir: true, Beside: true, Special: "git"},
-	{Name: "init", Operands: Places, Path: names{"init"}, Options: options672, Workdir: true, Special: "git"},
-	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options672, Workdir: true, Special: "git"},
-	{Name: "instaweb", Path: names{"instaweb"}, Options: options673, Workdir: true, Apart: true, Special: "git"},
-	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options674, Workdir: true, Special: "git"},
+	{Name: "index-pack", Operands: Outputs, Path: names{"index-pack"}, Options: options672, Workdir: true, Beside: true, Special: "git"},
+	{Name: "init", Operands: Places, Path: names{"init"}, Options: options673, Workdir: true, Special: "git"},
+	{Name: "init-db", Operands: Places, Path: names{"init"}, Options: options673, Workdir: true, Special: "git"},
+	{Name: "instaweb", Path: names{"instaweb"}, Options: options674, Workdir: true, Apart: true, Special: "git"},
+	{Name: "interpret-trailers", Operands: Reads, Path: names{"interpret-trailers"}, Options: options675, Workdir: true, Special: "git"},
 	{Name: "last-modified", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "lfs", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "log", Path: names{"log"}, Options: options675, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "ls-files", Path: names{"ls-files"}, Options: options676, Safe: true, Workdir: true, Special: "git"},
-	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options677, Workdir: true, Special: "git"},
-	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options678, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options679, Workdir: true, Special: "git"},
-	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options680, Workdir: true, Here: true, Special: "git"},
-	{Name: "maintenance", Path: names{"maintenance"}, Options: options681, Subs: subs684, Workdir: true, Special: "git"},
-	{Name: "merge", Path: names{"merge"}, Options: options685, Workdir: true, Special: "git"},
-	{Name: "merge-base", Path: names{"merge-base"}, Options: options686, Safe: true, Workdir: true, Special: "git"},
-	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options687, Workdir: true, Special: "git"},
-	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options688, Ends: true, Workdir: true, Special: "git"},
+	{Name: "log", Path: names{"log"}, Options: options676, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "ls-files", Path: names{"ls-files"}, Options: options677, Safe: true, Workdir: true, Special: "git"},
+	{Name: "ls-remote", Path: names{"ls-remote"}, Options: options678, Workdir: true, Special: "git"},
+	{Name: "ls-tree", Path: names{"ls-tree"}, Options: options679, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mailinfo", Operands: Outputs, Path: names{"mailinfo"}, Options: options680, Workdir: true, Special: "git"},
+	{Name: "mailsplit", Operands: Reads, Path: names{"mailsplit"}, Options: options681, Workdir: true, Here: true, Special: "git"},
+	{Name: "maintenance", Path: names{"maintenance"}, Options: options682, Subs: subs685, Workdir: true, Special: "git"},
+	{Name: "merge", Path: names{"merge"}, Options: options686, Workdir: true, Special: "git"},
+	{Name: "merge-base", Path: names{"merge-base"}, Options: options687, Safe: true, Workdir: true, Special: "git"},
+	{Name: "merge-file", Operands: Outputs, Path: names{"merge-file"}, Options: options688, Workdir: true, Special: "git"},
+	{Name: "merge-index", Operands: RunsArgs, Path: names{"merge-index"}, Options: options689, Ends: true, Workdir: true, Special: "git"},
 	{Name: "merge-octopus", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-one-file", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "merge-ours", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
@@ -21693,89 +21729,89 @@ var subs747 = []Program{
 	{Name: "merge-recursive-theirs", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-resolve", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "merge-subtree", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
-	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options689, Safe: true, Workdir: true, Special: "git"},
-	{Name: "mergetool", Path: names{"mergetool"}, Options: options690, Workdir: true, Special: "git"},
+	{Name: "merge-tree", Path: names{"merge-tree"}, Options: options690, Safe: true, Workdir: true, Special: "git"},
+	{Name: "mergetool", Path: names{"mergetool"}, Options: options691, Workdir: true, Special: "git"},
 	{Name: "mktag", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "mktree", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "multi-pack-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options691, Workdir: true, Special: "git"},
-	{Name: "name-rev", Path: names{"name-rev"}, Options: options692, Safe: true, Workdir: true, Special: "git"},
-	{Name: "notes", Path: names{"notes"}, Options: options693, Workdir: true, Special: "git"},
+	{Name: "mv", Operands: Places, Path: names{"mv"}, Options: options692, Workdir: true, Special: "git"},
+	{Name: "name-rev", Path: names{"name-rev"}, Options: options693, Safe: true, Workdir: true, Special: "git"},
+	{Name: "notes", Path: names{"notes"}, Options: options694, Workdir: true, Special: "git"},
 	{Name: "open", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "p4", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options694, Workdir: true, Beside: true, Special: "git"},
+	{Name: "pack-objects", Operands: Outputs, Path: names{"pack-objects"}, Options: options695, Workdir: true, Beside: true, Special: "git"},
 	{Name: "pack-redundant", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pack-refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "patch-id", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "pickaxe", Path: names{"merge-octopus"}, Workdir: true, Special: "git"},
 	{Name: "prune", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "prune-packed", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "pull", Path: names{"pull"}, Options: options695, Workdir: true, Special: "git"},
-	{Name: "push", Path: names{"push"}, Options: options696, Workdir: true, Special: "git"},
+	{Name: "pull", Path: names{"pull"}, Options: options696, Workdir: true, Special: "git"},
+	{Name: "push", Path: names{"push"}, Options: options697, Workdir: true, Special: "git"},
 	{Name: "quiltimport", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "range-diff", Path: names{"range-diff"}, Options: options697, Shared: [][]Option{options651}, Workdir: true, Special: "git"},
-	{Name: "read-tree", Path: names{"read-tree"}, Options: options698, Workdir: true, Special: "git"},
-	{Name: "rebase", Path: names{"rebase"}, Options: options699, Workdir: true, Special: "git"},
-	{Name: "reflog", Path: names{"reflog"}, Options: options700, Shared: [][]Option{options664, options651}, Subs: subs702, Workdir: true, Special: "git"},
+	{Name: "range-diff", Path: names{"range-diff"}, Options: options698, Shared: [][]Option{options652}, Workdir: true, Special: "git"},
+	{Name: "read-tree", Path: names{"read-tree"}, Options: options699, Workdir: true, Special: "git"},
+	{Name: "rebase", Path: names{"rebase"}, Options: options700, Workdir: true, Special: "git"},
+	{Name: "reflog", Path: names{"reflog"}, Options: options701, Shared: [][]Option{options665, options652}, Subs: subs703, Workdir: true, Special: "git"},
 	{Name: "refs", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "remote", Path: names{"remote"}, Options: options703, Subs: subs706, Workdir: true, Special: "git"},
+	{Name: "remote", Path: names{"remote"}, Options: options704, Subs: subs707, Workdir: true, Special: "git"},
 	{Name: "remote-ext", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-fd", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "remote-helpers", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
 	{Name: "repack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "replace", Path: names{"replace"}, Options: options707, Workdir: true, Special: "git"},
+	{Name: "replace", Path: names{"replace"}, Options: options708, Workdir: true, Special: "git"},
 	{Name: "replay", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "repo", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "request-pull", Path: names{"request-pull"}, Options: options26, Workdir: true, Special: "git"},
 	{Name: "rerere", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "reset", Path: names{"reset"}, Options: options708, Safe: true, Workdir: true, Special: "git"},
-	{Name: "restore", Path: names{"restore"}, Options: options709, Safe: true, Workdir: true, Special: "git"},
-	{Name: "rev-list", Path: names{"rev-list"}, Options: options710, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options711, Safe: true, Workdir: true, Special: "git"},
-	{Name: "revert", Path: names{"cherry-pick"}, Options: options634, Workdir: true, Special: "git"},
-	{Name: "rm", Path: names{"rm"}, Options: options712, Safe: true, Workdir: true, Special: "git"},
+	{Name: "reset", Path: names{"reset"}, Options: options709, Safe: true, Workdir: true, Special: "git"},
+	{Name: "restore", Path: names{"restore"}, Options: options710, Safe: true, Workdir: true, Special: "git"},
+	{Name: "rev-list", Path: names{"rev-list"}, Options: options711, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "rev-parse", Path: names{"rev-parse"}, Options: options712, Safe: true, Workdir: true, Special: "git"},
+	{Name: "revert", Path: names{"cherry-pick"}, Options: options635, Workdir: true, Special: "git"},
+	{Name: "rm", Path: names{"rm"}, Options: options713, Safe: true, Workdir: true, Special: "git"},
 	{Name: "secret", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options713, Workdir: true, Special: "git"},
-	{Name: "send-pack", Path: names{"send-pack"}, Options: options714, Workdir: true, Special: "git"},
+	{Name: "send-email", Operands: Loads, Path: names{"send-email"}, Options: options714, Workdir: true, Special: "git"},
+	{Name: "send-pack", Path: names{"send-pack"}, Options: options715, Workdir: true, Special: "git"},
 	{Name: "sh-setup", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shell", Path: names{"shell"}, Options: options715, Workdir: true, Apart: true, Special: "git"},
-	{Name: "shortlog", Path: names{"shortlog"}, Options: options716, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "show", Path: names{"show"}, Options: options717, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "show-branch", Path: names{"show-branch"}, Options: options718, Safe: true, Workdir: true, Special: "git"},
+	{Name: "shell", Path: names{"shell"}, Options: options716, Workdir: true, Apart: true, Special: "git"},
+	{Name: "shortlog", Path: names{"shortlog"}, Options: options717, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "show", Path: names{"show"}, Options: options718, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "show-branch", Path: names{"show-branch"}, Options: options719, Safe: true, Workdir: true, Special: "git"},
 	{Name: "show-index", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "show-ref", Path: names{"show-ref"}, Options: options719, Safe: true, Workdir: true, Special: "git"},
-	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options720, Workdir: true, Special: "git"},
-	{Name: "stage", Path: names{"add"}, Options: options615, Safe: true, Workdir: true, Special: "git"},
+	{Name: "show-ref", Path: names{"show-ref"}, Options: options720, Safe: true, Workdir: true, Special: "git"},
+	{Name: "sparse-checkout", Path: names{"sparse-checkout"}, Options: options721, Workdir: true, Special: "git"},
+	{Name: "stage", Path: names{"add"}, Options: options616, Safe: true, Workdir: true, Special: "git"},
 	{Name: "standup", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
-	{Name: "stash", Path: names{"stash"}, Options: options721, Subs: subs725, Workdir: true, Special: "git"},
-	{Name: "status", Path: names{"status"}, Options: options726, Safe: true, Workdir: true, Special: "git"},
-	{Name: "stripspace", Path: names{"check-attr"}, Options: options629, Safe: true, Workdir: true, Special: "git"},
-	{Name: "submodule", Path: names{"submodule"}, Options: options727, Subs: subs731, Workdir: true, Special: "git"},
+	{Name: "stash", Path: names{"stash"}, Options: options722, Subs: subs726, Workdir: true, Special: "git"},
+	{Name: "status", Path: names{"status"}, Options: options727, Safe: true, Workdir: true, Special: "git"},
+	{Name: "stripspace", Path: names{"check-attr"}, Options: options630, Safe: true, Workdir: true, Special: "git"},
+	{Name: "submodule", Path: names{"submodule"}, Options: options728, Subs: subs732, Workdir: true, Special: "git"},
 	{Name: "subtree", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "survey", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "svn", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "switch", Path: names{"switch"}, Options: options732, Safe: true, Workdir: true, Special: "git"},
-	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options733, Safe: true, Workdir: true, Special: "git"},
-	{Name: "tag", Path: names{"tag"}, Options: options734, Workdir: true, Special: "git"},
+	{Name: "switch", Path: names{"switch"}, Options: options733, Safe: true, Workdir: true, Special: "git"},
+	{Name: "symbolic-ref", Path: names{"symbolic-ref"}, Options: options734, Safe: true, Workdir: true, Special: "git"},
+	{Name: "tag", Path: names{"tag"}, Options: options735, Workdir: true, Special: "git"},
 	{Name: "town", Operands: Unread, Path: names{"lfs"}, Workdir: true, Special: "git"},
 	{Name: "unpack-file", Path: names{"unpack-file"}, Workdir: true, Here: true, Special: "git"},
-	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options735, Workdir: true, Special: "git"},
-	{Name: "update-index", Path: names{"update-index"}, Options: options736, Workdir: true, Special: "git"},
-	{Name: "update-ref", Path: names{"update-ref"}, Options: options737, Workdir: true, Special: "git"},
+	{Name: "unpack-objects", Path: names{"unpack-objects"}, Options: options736, Workdir: true, Special: "git"},
+	{Name: "update-index", Path: names{"update-index"}, Options: options737, Workdir: true, Special: "git"},
+	{Name: "update-ref", Path: names{"update-ref"}, Options: options738, Workdir: true, Special: "git"},
 	{Name: "update-server-info", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
 	{Name: "upload-archive", Operands: Unread, Path: names{"archimport"}, Workdir: true, Apart: true, Special: "git"},
-	{Name: "var", Path: names{"var"}, Options: options738, Workdir: true, Special: "git"},
-	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options739, Safe: true, Workdir: true, Special: "git"},
+	{Name: "var", Path: names{"var"}, Options: options739, Workdir: true, Special: "git"},
+	{Name: "verify-commit", Path: names{"verify-commit"}, Options: options740, Safe: true, Workdir: true, Special: "git"},
 	{Name: "verify-pack", Operands: Unread, Path: names{"mktag"}, Workdir: true, Special: "git"},
-	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options739, Safe: true, Workdir: true, Special: "git"},
-	{Name: "version", Path: names{"version"}, Options: options740, Safe: true, Workdir: true, Special: "git"},
-	{Name: "web--browse", Path: names{"web--browse"}, Options: options741, Workdir: true, Apart: true, Special: "git"},
-	{Name: "whatchanged", Path: names{"log"}, Options: options675, Shared: [][]Option{options664, options651}, Workdir: true, Special: "git"},
-	{Name: "worktree", Path: names{"worktree"}, Subs: subs745, Workdir: true, Special: "git"},
-	{Name: "write-tree", Path: names{"write-tree"}, Options: options746, Workdir: true, Special: "git"},
+	{Name: "verify-tag", Path: names{"verify-commit"}, Options: options740, Safe: true, Workdir: true, Special: "git"},
+	{Name: "version", Path: names{"version"}, Options: options741, Safe: true, Workdir: true, Special: "git"},
+	{Name: "web--browse", Path: names{"web--browse"}, Options: options742, Workdir: true, Apart: true, Special: "git"},
+	{Name: "whatchanged", Path: names{"log"}, Options: options676, Shared: [][]Option{options665, options652}, Workdir: true, Special: "git"},
+	{Name: "worktree", Path: names{"worktree"}, Subs: subs746, Workdir: true, Special: "git"},
+	{Name: "write-tree", Path: names{"write-tree"}, Options: options747, Workdir: true, Special: "git"},
 }
 
-var options748 = []Option{
+var options749 = []Option{
 	{Names: names{"--project"}, Value: Required},
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--configuration"}, Value: Required},
@@ -21815,7 +21851,7 @@ var options748 = []Option{
 	{Names: names{"-C", "--console-command"}, Value: Required, Effect: EffUnproven},
 }
 
-var options749 = []Option{
+var options750 = []Option{
 	{Names: names{"-G", "--no-group"}},
 	{Names: names{"--zero"}},
 	{Names: names{"-O"}},
@@ -21882,7 +21918,7 @@ var options749 = []Option{
 	{Names: names{"-1"}},
 }
 
-var options750 = []Option{
+var options751 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--default-settings"}},
@@ -21892,17 +21928,17 @@ var options750 = []Option{
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 }
 
-var options751 = []Option{
+var options752 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-h", "-help"}},
 	{Names: names{"-version"}},
 }
 
-var options752 = []Option{
+var options753 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options753 = []Option{
+var options754 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-a"}},
 	{Names: names{"-n"}},
@@ -21937,7 +21973,7 @@ var options753 = []Option{
 	{Names: names{"-toolexec"}, Value: Required, Effect: EffRun},
 }
 
-var options754 = []Option{
+var options755 = []Option{
 	{Names: names{"-i"}},
 	{Names: names{"-r"}},
 	{Names: names{"-cache"}},
@@ -21946,7 +21982,7 @@ var options754 = []Option{
 	{Names: names{"-fuzzcache"}},
 }
 
-var options755 = []Option{
+var options756 = []Option{
 	{Names: names{"-all"}},
 	{Names: names{"-c"}},
 	{Names: names{"-cmd"}},
@@ -21956,37 +21992,37 @@ var options755 = []Option{
 	{Names: names{"-http"}, Effect: EffUnproven},
 }
 
-var options756 = []Option{
+var options757 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-changed"}},
 	{Names: names{"-u"}, Value: Required, Effect: EffSystem},
 	{Names: names{"-w"}, Effect: EffSystem},
 }
 
-var options757 = []Option{
+var options758 = []Option{
 	{Names: names{"-fixtool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-diff"}},
 }
 
-var options758 = []Option{
+var options759 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-x"}},
 	{Names: names{"-mod"}, Value: Required},
 }
 
-var options759 = []Option{
+var options760 = []Option{
 	{Names: names{"-run"}, Value: Required},
 	{Names: names{"-skip"}, Value: Required},
 }
 
-var options760 = []Option{
+var options761 = []Option{
 	{Names: names{"-u"}, Value: Optional},
 	{Names: names{"-t"}},
 	{Names: names{"-d"}},
 	{Names: names{"-tool"}},
 }
 
-var options761 = []Option{
+var options762 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-m"}},
 	{Names: names{"-e"}},
@@ -22002,7 +22038,7 @@ var options761 = []Option{
 	{Names: names{"-compiled"}},
 }
 
-var options762 = []Option{
+var options763 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-module"}, Value: Required},
 	{Names: names{"-go"}, Value: Required},
@@ -22025,7 +22061,7 @@ var options762 = []Option{
 	{Names: names{"-json"}},
 }
 
-var options763 = []Option{
+var options764 = []Option{
 	{Names: names{"-v"}},
 	{Names: names{"-x"}},
 	{Names: names{"-e"}},
@@ -22041,22 +22077,22 @@ var options763 = []Option{
 	{Names: names{"-modcacherw"}},
 }
 
-var subs764 = []Program{
-	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options762, Workdir: true, Special: "go"},
-	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options763, Workdir: true, Special: "go"},
-}
-
-var options765 = []Option{
-	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+var subs765 = []Program{
+	{Name: "download", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Operands: Writes, Path: names{"mod", "edit"}, Options: options763, Workdir: true, Special: "go"},
+	{Name: "graph", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "tidy", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "verify", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
+	{Name: "why", Style: Dash, Path: names{"mod", "tidy"}, Options: options764, Workdir: true, Special: "go"},
 }
 
 var options766 = []Option{
+	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
+}
+
+var options767 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}, Effect: EffWriteHere},
 	{Names: names{"-exec"}, Value: Required, Effect: EffRun},
@@ -22066,7 +22102,7 @@ var options766 = []Option{
 	{Names: names{"-fix"}, Effect: EffInPlace},
 }
 
-var options767 = []Option{
+var options768 = []Option{
 	{Names: names{"-args"}, Ends: true},
 	{Names: names{"-artifacts"}},
 	{Names: names{"-bench"}, Value: Required},
@@ -22116,13 +22152,13 @@ var options767 = []Option{
 	{Names: names{"-attr"}},
 }
 
-var options768 = []Option{
+var options769 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-modfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-overlay"}, Value: Required, Effect: EffProgram},
 }
 
-var options769 = []Option{
+var options770 = []Option{
 	{Names: names{"-func"}, Value: Required, Effect: EffInput},
 	{Names: names{"-html"}, Value: Required, Effect: EffInput},
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
@@ -22132,7 +22168,7 @@ var options769 = []Option{
 	{Names: names{"-outfilelist"}, Value: Required, Effect: EffInput},
 }
 
-var options770 = []Option{
+var options771 = []Option{
 	{Names: names{"-http"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-top"}},
@@ -22175,36 +22211,36 @@ var options770 = []Option{
 	{Names: names{"-tags"}},
 }
 
-var subs771 = []Program{
-	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options769, Workdir: true, Special: "go"},
-	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options770, Workdir: true, Special: "go"},
-	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options752, Workdir: true, Special: "go"},
+var subs772 = []Program{
+	{Name: "addr2line", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "api", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "asm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "buildid", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "cgo", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "compile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "covdata", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "cover", Style: Dash, Path: names{"tool", "cover"}, Options: options770, Workdir: true, Special: "go"},
+	{Name: "dist", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "link", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "nm", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "objdump", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "pack", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "pprof", Style: Dash, Operands: Unread, Path: names{"tool", "pprof"}, Options: options771, Workdir: true, Special: "go"},
+	{Name: "preprofile", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "test2json", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "trace", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Operands: Unread, Path: names{"tool", "nm"}, Options: options753, Workdir: true, Special: "go"},
 }
 
-var options772 = []Option{
+var options773 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-v"}},
 	{Names: names{"-json"}},
 }
 
-var options773 = []Option{
+var options774 = []Option{
 	{Names: names{"-vettool"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-flags"}},
@@ -22213,7 +22249,7 @@ var options773 = []Option{
 	{Names: names{"-diff"}},
 }
 
-var options774 = []Option{
+var options775 = []Option{
 	{Names: names{"-fmt"}},
 	{Names: names{"-go"}, Value: Required},
 	{Names: names{"-toolchain"}, Value: Required},
@@ -22231,43 +22267,43 @@ var options774 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 }
 
-var options775 = []Option{
+var options776 = []Option{
 	{Names: names{"-r"}},
 }
 
-var subs776 = []Program{
-	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options775, Workdir: true, Special: "go"},
-	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options774, Workdir: true, Special: "go"},
-}
-
 var subs777 = []Program{
-	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "build", Style: Dash, Path: names{"build"}, Options: options752, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options754, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options755, Workdir: true, Special: "go"},
-	{Name: "env", Style: Dash, Path: names{"env"}, Options: options756, Workdir: true, Special: "go"},
-	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options757, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options758, Workdir: true, Special: "go"},
-	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
-	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options759, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "get", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
-	{Name: "help", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
-	{Name: "install", Style: Dash, Path: names{"install"}, Options: options760, Shared: [][]Option{options753}, Workdir: true, Named: true, Special: "go"},
-	{Name: "list", Style: Dash, Path: names{"list"}, Options: options761, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs764, Workdir: true, Special: "go"},
-	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options765, Shared: [][]Option{options753}, Ends: true, Workdir: true, Special: "go"},
-	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
-	{Name: "test", Style: Dash, Path: names{"test"}, Options: options766, Shared: [][]Option{options753, options767}, Workdir: true, Special: "go"},
-	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options768, Subs: subs771, Ends: true, Workdir: true, Special: "go"},
-	{Name: "version", Style: Dash, Path: names{"version"}, Options: options772, Safe: true, Workdir: true, Special: "go"},
-	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options773, Shared: [][]Option{options753}, Workdir: true, Special: "go"},
-	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs776, Workdir: true, Special: "go"},
+	{Name: "edit", Style: Dash, Path: names{"work", "edit"}, Options: options775, Workdir: true, Special: "go"},
+	{Name: "init", Style: Dash, Path: names{"work", "edit"}, Options: options775, Workdir: true, Special: "go"},
+	{Name: "sync", Style: Dash, Path: names{"work", "edit"}, Options: options775, Workdir: true, Special: "go"},
+	{Name: "use", Style: Dash, Operands: Loads, Path: names{"work", "use"}, Options: options776, Workdir: true, Special: "go"},
+	{Name: "vendor", Style: Dash, Path: names{"work", "edit"}, Options: options775, Workdir: true, Special: "go"},
 }
 
-var options778 = []Option{
+var subs778 = []Program{
+	{Name: "bug", Style: Dash, Path: names{"bug"}, Workdir: true, Apart: true, Special: "go"},
+	{Name: "build", Style: Dash, Path: names{"build"}, Options: options753, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "clean", Style: Dash, Path: names{"clean"}, Options: options755, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "doc", Style: Dash, Path: names{"doc"}, Options: options756, Workdir: true, Special: "go"},
+	{Name: "env", Style: Dash, Path: names{"env"}, Options: options757, Workdir: true, Special: "go"},
+	{Name: "fix", Style: Dash, Path: names{"fix"}, Options: options758, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options759, Workdir: true, Special: "go"},
+	{Name: "fuzz", Style: Dash, Path: names{"fuzz"}, Workdir: true, Special: "go"},
+	{Name: "generate", Style: Dash, Path: names{"generate"}, Options: options760, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "get", Style: Dash, Path: names{"install"}, Options: options761, Shared: [][]Option{options754}, Workdir: true, Named: true, Special: "go"},
+	{Name: "help", Style: Dash, Path: names{"version"}, Options: options773, Safe: true, Workdir: true, Special: "go"},
+	{Name: "install", Style: Dash, Path: names{"install"}, Options: options761, Shared: [][]Option{options754}, Workdir: true, Named: true, Special: "go"},
+	{Name: "list", Style: Dash, Path: names{"list"}, Options: options762, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "mod", Style: Dash, Operands: Unread, Path: names{"mod"}, Subs: subs765, Workdir: true, Special: "go"},
+	{Name: "run", Style: Dash, Operands: Script, Path: names{"run"}, Options: options766, Shared: [][]Option{options754}, Ends: true, Workdir: true, Special: "go"},
+	{Name: "telemetry", Style: Dash, Path: names{"telemetry"}, Workdir: true, Apart: true, Special: "go"},
+	{Name: "test", Style: Dash, Path: names{"test"}, Options: options767, Shared: [][]Option{options754, options768}, Workdir: true, Special: "go"},
+	{Name: "tool", Style: Dash, Operands: Unread, Path: names{"tool"}, Options: options769, Subs: subs772, Ends: true, Workdir: true, Special: "go"},
+	{Name: "version", Style: Dash, Path: names{"version"}, Options: options773, Safe: true, Workdir: true, Special: "go"},
+	{Name: "vet", Style: Dash, Path: names{"vet"}, Options: options774, Shared: [][]Option{options754}, Workdir: true, Special: "go"},
+	{Name: "work", Style: Dash, Operands: Unread, Path: names{"work"}, Subs: subs777, Workdir: true, Special: "go"},
+}
+
+var options779 = []Option{
 	{Names: names{"-A", "--address-radix"}, Value: Required},
 	{Names: names{"--endian"}, Value: Required},
 	{Names: names{"-j", "--skip-bytes"}, Value: Required},
@@ -22290,7 +22326,7 @@ var options778 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options779 = []Option{
+var options780 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-e"}},
 	{Names: names{"-l"}},
@@ -22312,7 +22348,7 @@ var options779 = []Option{
 	{Names: names{"-version"}},
 }
 
-var options780 = []Option{
+var options781 = []Option{
 	{Names: names{"-s", "--slurp"}},
 	{Names: names{"-n", "--null-input"}},
 	{Names: names{"-R", "--raw-input"}},
@@ -22349,7 +22385,7 @@ var options780 = []Option{
 	{Names: names{"--run-tests"}, Effect: EffUnproven},
 }
 
-var options781 = []Option{
+var options782 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-config"}},
 	{Names: names{"-v", "--verbose"}},
@@ -22362,14 +22398,14 @@ var options781 = []Option{
 	{Names: names{"-j", "--concurrency"}, Value: Required},
 }
 
-var options782 = []Option{
+var options783 = []Option{
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"--diff-colored"}},
 	{Names: names{"-E", "--enable"}, Value: Required},
 	{Names: names{"--stdin"}},
 }
 
-var options783 = []Option{
+var options784 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--short"}},
@@ -22377,7 +22413,7 @@ var options783 = []Option{
 	{Names: names{"-D", "--disable"}, Value: Required},
 }
 
-var options784 = []Option{
+var options785 = []Option{
 	{Names: names{"--fix"}},
 	{Names: names{"--timeout"}, Value: Required},
 	{Names: names{"--new"}, Value: Optional},
@@ -22435,21 +22471,21 @@ var options784 = []Option{
 	{Names: names{"--print-resources-usage"}},
 }
 
-var subs785 = []Program{
-	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options782, Workdir: true},
-	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options784, Workdir: true, Special: "golangci"},
-	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options783, Workdir: true},
+var subs786 = []Program{
+	{Name: "cache", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "custom", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "fmt", Style: Exact, Path: names{"fmt"}, Options: options783, Workdir: true},
+	{Name: "formatters", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "linters", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "migrate", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options785, Workdir: true, Special: "golangci"},
+	{Name: "version", Style: Exact, Path: names{"linters"}, Options: options784, Workdir: true},
 }
 
-var options786 = []Option{
+var options787 = []Option{
 	{Names: names{"--daemon"}},
 	{Names: names{"--server"}},
 	{Names: names{"--supervised"}},
@@ -22473,7 +22509,7 @@ var options786 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options787 = []Option{
+var options788 = []Option{
 	{Names: names{"-?", "-h", "--help"}},
 	{Names: names{"-a", "--no-rebuild"}},
 	{Names: names{"-b", "--build-file"}, Value: Required, Effect: EffProgram},
@@ -22533,7 +22569,7 @@ var options787 = []Option{
 	{Names: names{"--gradle-distribution-url"}, Value: Required, Effect: EffUnproven},
 }
 
-var options788 = []Option{
+var options789 = []Option{
 	{Names: names{"-E"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -22546,7 +22582,7 @@ var options788 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options789 = []Option{
+var options790 = []Option{
 	{Names: names{"-e", "--regexp"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffInput, Pattern: true},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -22601,7 +22637,7 @@ var options789 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options790 = []Option{
+var options791 = []Option{
 	{Names: names{"-e", "--eval", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-c"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -22627,7 +22663,7 @@ var options790 = []Option{
 	{Names: names{"--loader"}, Value: Required, Effect: EffProgram},
 }
 
-var options791 = []Option{
+var options792 = []Option{
 	{Names: names{"-e", "--expression"}, Value: Required, Effect: EffPattern},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
 	{Names: names{"-i", "--in-place"}, Value: Optional, Effect: EffInPlace},
@@ -22644,7 +22680,7 @@ var options791 = []Option{
 	{Names: names{"-z", "--null-data"}},
 }
 
-var options792 = []Option{
+var options793 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-C"}},
 	{Names: names{"--check"}, Value: Optional},
@@ -22683,7 +22719,7 @@ var options792 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options793 = []Option{
+var options794 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-a", "--suffix-length"}, Value: Required},
 	{Names: names{"--additional-suffix"}, Value: Required},
@@ -22702,7 +22738,7 @@ var options793 = []Option{
 	{Names: names{"--verbose"}},
 }
 
-var options794 = []Option{
+var options795 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-DD"}},
 	{Names: names{"-h"}, Value: Required},
@@ -22713,7 +22749,7 @@ var options794 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options795 = []Option{
+var options796 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-e"}},
 	{Names: names{"-n"}},
@@ -22721,7 +22757,7 @@ var options795 = []Option{
 	{Names: names{"--reauth"}},
 }
 
-var options796 = []Option{
+var options797 = []Option{
 	{Names: names{"-r", "-R"}, Effect: EffRecursive},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-A"}},
@@ -22748,14 +22784,14 @@ var options796 = []Option{
 	{Names: names{"-u"}},
 }
 
-var subs797 = []Program{
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options795, Apart: true, Home: ".boto"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
-	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
-	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options796},
+var subs798 = []Program{
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options796, Apart: true, Home: ".boto"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options797},
+	{Name: "mv", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options797},
+	{Name: "rsync", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options797},
 }
 
-var options798 = []Option{
+var options799 = []Option{
 	{Names: names{"-A", "--catenate", "--concatenate"}},
 	{Names: names{"-c", "--create"}},
 	{Names: names{"-d", "--diff", "--compare"}},
@@ -22923,7 +22959,7 @@ var options798 = []Option{
 	{Names: names{"--set-mtime-format"}, Value: Required},
 }
 
-var options799 = []Option{
+var options800 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-h", "--help"}},
@@ -22935,7 +22971,7 @@ var options799 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options800 = []Option{
+var options801 = []Option{
 	{Names: names{"--preserve-status"}},
 	{Names: names{"--foreground"}},
 	{Names: names{"-k", "--kill-after"}, Value: Required},
@@ -22945,7 +22981,7 @@ var options800 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options801 = []Option{
+var options802 = []Option{
 	{Names: names{"-D"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
@@ -22961,7 +22997,7 @@ var options801 = []Option{
 	{Names: names{"-w", "--check-chars"}, Value: Required},
 }
 
-var options802 = []Option{
+var options803 = []Option{
 	{Names: names{"--total"}, Value: Required},
 	{Names: names{"-c", "--bytes"}},
 	{Names: names{"-m", "--chars"}},
@@ -22971,7 +23007,7 @@ var options802 = []Option{
 	{Names: names{"-w", "--words"}},
 }
 
-var options803 = []Option{
+var options804 = []Option{
 	{Names: names{"-a", "--ascii"}},
 	{Names: names{"-c", "--stdout", "--to-stdout"}, Effect: EffReadOnly},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
@@ -23007,7 +23043,7 @@ var options803 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options804 = []Option{
+var options805 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}},
 	{Names: names{"-p"}, Value: Required, Effect: EffProgram},
@@ -23015,7 +23051,7 @@ var options804 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options805 = []Option{
+var options806 = []Option{
 	{Names: names{"-b", "--one-byte-octal"}},
 	{Names: names{"-c", "--one-byte-char"}},
 	{Names: names{"-C", "--canonical"}},
@@ -23032,7 +23068,7 @@ var options805 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options806 = []Option{
+var options807 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"-n", "--lines"}, Value: Required},
 	{Names: names{"-c", "--bytes"}, Value: Required},
@@ -23041,7 +23077,7 @@ var options806 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options807 = []Option{
+var options808 = []Option{
 	{Names: names{"--burst-limit"}, Value: Required},
 	{Names: names{"--debug"}},
 	{Names: names{"-h", "--help"}},
@@ -23062,11 +23098,11 @@ var options807 = []Option{
 	{Names: names{"--content-cache"}, Value: Required, Effect: EffWrite},
 }
 
-var options808 = []Option{
+var options809 = []Option{
 	{Names: names{"-p", "--starter"}, Value: Required, Effect: EffProgram},
 }
 
-var options809 = []Option{
+var options810 = []Option{
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 	{Names: names{"--skip-refresh"}},
 	{Names: names{"--verify"}},
@@ -23080,15 +23116,15 @@ var options809 = []Option{
 	{Names: names{"--max-col-width"}, Value: Required},
 }
 
-var subs810 = []Program{
-	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
-	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
-	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options809},
+var subs811 = []Program{
+	{Name: "build", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options810},
+	{Name: "list", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options810},
+	{Name: "ls", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options810},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options810},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"dependency", "update"}, Options: options810},
 }
 
-var options811 = []Option{
+var options812 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--strict"}},
 	{Names: names{"--quiet"}},
@@ -23101,7 +23137,7 @@ var options811 = []Option{
 	{Names: names{"--kube-version"}, Value: Required},
 }
 
-var options812 = []Option{
+var options813 = []Option{
 	{Names: names{"-f", "--values"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--set"}, Value: Required},
 	{Names: names{"--set-string"}, Value: Required},
@@ -23157,7 +23193,7 @@ var options812 = []Option{
 	{Names: names{"--server-side"}},
 }
 
-var options813 = []Option{
+var options814 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-d", "--date"}},
@@ -23193,7 +23229,7 @@ var options813 = []Option{
 	{Names: names{"-c"}},
 }
 
-var options814 = []Option{
+var options815 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-u", "--dependency-update"}},
 	{Names: names{"--app-version"}, Value: Required},
@@ -23211,38 +23247,38 @@ var options814 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options815 = []Option{
+var options816 = []Option{
 	{Names: names{"--version"}, Value: Required},
 	{Names: names{"--verify"}},
 	{Names: names{"--keyring"}, Value: Required, Effect: EffInput},
 }
 
-var options816 = []Option{
+var options817 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var subs817 = []Program{
-	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
-	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
-	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
-	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
-	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options816},
-	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
-	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options815, Apart: true},
+var subs818 = []Program{
+	{Name: "add", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options817},
+	{Name: "ls", Style: Exact, Path: names{"plugin", "list"}, Options: options817},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
+	{Name: "remove", Style: Exact, Path: names{"plugin", "list"}, Options: options817},
+	{Name: "rm", Style: Exact, Path: names{"plugin", "list"}, Options: options817},
+	{Name: "uninstall", Style: Exact, Path: names{"plugin", "list"}, Options: options817},
+	{Name: "up", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
+	{Name: "update", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"plugin", "install"}, Options: options816, Apart: true},
 }
 
-var options818 = []Option{
+var options819 = []Option{
 	{Names: names{"-d", "--destination"}, Value: Required, Effect: EffOutput},
 	{Names: names{"--untar"}},
 	{Names: names{"--untardir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--prov"}},
 }
 
-var options819 = []Option{
+var options820 = []Option{
 	{Names: names{"--username", "-u"}, Value: Required},
 	{Names: names{"--password", "-p"}, Value: Required},
 	{Names: names{"--password-stdin"}},
@@ -23262,7 +23298,7 @@ var options819 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options820 = []Option{
+var options821 = []Option{
 	{Names: names{"--keep-history"}},
 	{Names: names{"--recreate-pods"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -23271,19 +23307,19 @@ var options820 = []Option{
 	{Names: names{"--filter"}, Value: Required},
 }
 
-var options821 = []Option{
+var options822 = []Option{
 	{Names: names{"--jsonpath"}, Value: Required},
 }
 
-var subs822 = []Program{
-	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
-	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
-	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
-	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
-	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options821, Shared: [][]Option{options812}},
+var subs823 = []Program{
+	{Name: "all", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options822, Shared: [][]Option{options813}},
+	{Name: "chart", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options822, Shared: [][]Option{options813}},
+	{Name: "crds", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options822, Shared: [][]Option{options813}},
+	{Name: "readme", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options822, Shared: [][]Option{options813}},
+	{Name: "values", Style: Exact, Operands: Loads, Path: names{"show", "all"}, Options: options822, Shared: [][]Option{options813}},
 }
 
-var options823 = []Option{
+var options824 = []Option{
 	{Names: names{"--output-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--show-only"}, Value: Required},
 	{Names: names{"--validate"}},
@@ -23295,51 +23331,51 @@ var options823 = []Option{
 	{Names: names{"--skip-tests"}},
 }
 
-var subs824 = []Program{
-	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options808},
-	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
-	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
-	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs810},
-	{Name: "env", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options818, Shared: [][]Option{options812}, Here: true},
-	{Name: "get", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "help", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "history", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options812}, Subs: subs822, Inherit: true},
-	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
-	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
-	{Name: "list", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs817},
-	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options818, Shared: [][]Option{options812}, Here: true},
-	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
-	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options819, Inherit: true},
-	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options819, Inherit: true},
-	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "search", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options812}, Subs: subs822, Inherit: true},
-	{Name: "status", Style: Exact, Path: names{"list"}, Options: options813},
-	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options823, Shared: [][]Option{options812}},
-	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options820, Shared: [][]Option{options812}},
-	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options811, Shared: [][]Option{options812}},
-	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options814},
-	{Name: "version", Style: Exact, Path: names{"list"}, Options: options813},
+var subs825 = []Program{
+	{Name: "completion", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "create", Style: Exact, Operands: Places, Path: names{"create"}, Options: options809},
+	{Name: "del", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "delete", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "dep", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs811},
+	{Name: "dependencies", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs811},
+	{Name: "dependency", Style: Exact, Operands: Unread, Path: names{"dependency"}, Subs: subs811},
+	{Name: "env", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "fetch", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options819, Shared: [][]Option{options813}, Here: true},
+	{Name: "get", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "help", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "hist", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "history", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "inspect", Style: Exact, Path: names{"show"}, Shared: [][]Option{options813}, Subs: subs823, Inherit: true},
+	{Name: "install", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options812, Shared: [][]Option{options813}},
+	{Name: "lint", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options812, Shared: [][]Option{options813}},
+	{Name: "list", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "ls", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "package", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options815},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"plugin"}, Subs: subs818},
+	{Name: "pull", Style: Exact, Operands: Loads, Path: names{"pull"}, Options: options819, Shared: [][]Option{options813}, Here: true},
+	{Name: "push", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options815},
+	{Name: "registry", Style: Exact, Path: names{"registry"}, Options: options820, Inherit: true},
+	{Name: "repo", Style: Exact, Path: names{"registry"}, Options: options820, Inherit: true},
+	{Name: "rollback", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "search", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "show", Style: Exact, Path: names{"show"}, Shared: [][]Option{options813}, Subs: subs823, Inherit: true},
+	{Name: "status", Style: Exact, Path: names{"list"}, Options: options814},
+	{Name: "template", Style: Exact, Operands: Loads, Path: names{"template"}, Options: options824, Shared: [][]Option{options813}},
+	{Name: "test", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "un", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "uninstall", Style: Exact, Path: names{"rollback"}, Options: options821, Shared: [][]Option{options813}},
+	{Name: "upgrade", Style: Exact, Operands: Loads, Path: names{"install"}, Options: options812, Shared: [][]Option{options813}},
+	{Name: "verify", Style: Exact, Operands: Loads, Path: names{"package"}, Options: options815},
+	{Name: "version", Style: Exact, Path: names{"list"}, Options: options814},
 }
 
-var options825 = []Option{
+var options826 = []Option{
 	{Names: names{"-d"}},
 	{Names: names{"-m"}},
 	{Names: names{"-s"}},
 }
 
-var options826 = []Option{
+var options827 = []Option{
 	{Names: names{"-c"}, Effect: EffUnproven},
 	{Names: names{"-d"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-a"}, Effect: EffUnproven},
@@ -23350,7 +23386,7 @@ var options826 = []Option{
 	{Names: names{"-s"}},
 }
 
-var options827 = []Option{
+var options828 = []Option{
 	{Names: names{"-a", "--alias"}},
 	{Names: names{"-A", "--all-fqdns"}},
 	{Names: names{"-b", "--boot"}, Effect: EffSystem},
@@ -23365,7 +23401,7 @@ var options827 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options828 = []Option{
+var options829 = []Option{
 	{Names: names{"-j", "--json"}},
 	{Names: names{"-f", "--form"}},
 	{Names: names{"--multipart"}},
@@ -23420,7 +23456,7 @@ var options828 = []Option{
 	{Names: names{"--debug"}},
 }
 
-var options829 = []Option{
+var options830 = []Option{
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}},
@@ -23455,7 +23491,7 @@ var options829 = []Option{
 	{Names: names{"-m", "--mimetypes"}, Value: Required, Effect: EffInput},
 }
 
-var options830 = []Option{
+var options831 = []Option{
 	{Names: names{"-b", "--bind"}, Value: Required},
 	{Names: names{"-d", "--directory"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--protocol"}, Value: Required},
@@ -23466,7 +23502,7 @@ var options830 = []Option{
 	{Names: names{"--tls-password-file"}, Value: Required, Effect: EffInput},
 }
 
-var options831 = []Option{
+var options832 = []Option{
 	{Names: names{"-w", "--warmup"}, Value: Required},
 	{Names: names{"-m", "--min-runs"}, Value: Required},
 	{Names: names{"-M", "--max-runs"}, Value: Required},
@@ -23498,7 +23534,7 @@ var options831 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options832 = []Option{
+var options833 = []Option{
 	{Names: names{"-f", "--from-code"}, Value: Required},
 	{Names: names{"-t", "--to-code"}, Value: Required},
 	{Names: names{"-l", "--list"}},
@@ -23510,7 +23546,7 @@ var options832 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options833 = []Option{
+var options834 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-Z", "--context"}},
 	{Names: names{"-g", "--group"}},
@@ -23521,7 +23557,7 @@ var options833 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options834 = []Option{
+var options835 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-box"}},
@@ -23542,7 +23578,7 @@ var options834 = []Option{
 	{Names: names{"-h"}},
 }
 
-var options835 = []Option{
+var options836 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-@"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -23575,7 +23611,7 @@ var options835 = []Option{
 	{Names: names{"-S", "--filesystem"}},
 }
 
-var options836 = []Option{
+var options837 = []Option{
 	{Names: names{"-f", "--file", "--makefile", "--sconstruct", "--gulpfile", "--gruntfile", "--noxfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--directory", "--cwd"}, Value: Required, Effect: EffDir},
 	{Names: names{"--execute"}, Value: Required, Effect: EffCode},
@@ -23590,7 +23626,7 @@ var options836 = []Option{
 	{Names: names{"-l", "--list"}},
 }
 
-var options837 = []Option{
+var options838 = []Option{
 	{Names: names{"-c", "--class"}, Value: Required},
 	{Names: names{"-n", "--classdata"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -23601,7 +23637,7 @@ var options837 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options838 = []Option{
+var options839 = []Option{
 	{Names: names{"-V", "-Version"}},
 	{Names: names{"-h", "-human", "-human-readable"}},
 	{Names: names{"-b", "-batch"}, Value: Required, Effect: EffProgram},
@@ -23631,18 +23667,18 @@ var options838 = []Option{
 	{Names: names{"-echo"}},
 }
 
-var options839 = []Option{
+var options840 = []Option{
 	{Names: names{"-a", "-all"}},
 }
 
-var subs840 = []Program{
+var subs841 = []Program{
 	{Name: "add", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "del", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "delete", Style: NoOpts, Path: names{"netns", "list"}},
-	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
-	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
-	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
-	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options839, Ends: true},
+	{Name: "e", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
+	{Name: "ex", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
+	{Name: "exe", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
+	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"netns", "exec"}, Options: options840, Ends: true},
 	{Name: "identify", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list", Style: NoOpts, Path: names{"netns", "list"}},
 	{Name: "list-id", Style: NoOpts, Path: names{"netns", "list"}},
@@ -23653,11 +23689,11 @@ var subs840 = []Program{
 	{Name: "show", Style: NoOpts, Path: names{"netns", "list"}},
 }
 
-var subs841 = []Program{
+var subs842 = []Program{
 	{Name: "exec", Style: POSIX, Operands: RunsArgs, Skip: 1, Path: names{"vrf", "exec"}, Ends: true},
 }
 
-var subs842 = []Program{
+var subs843 = []Program{
 	{Name: "a", Style: NoOpts, Path: names{"address"}},
 	{Name: "addr", Style: NoOpts, Path: names{"address"}},
 	{Name: "address", Style: NoOpts, Path: names{"address"}},
@@ -23672,7 +23708,7 @@ var subs842 = []Program{
 	{Name: "neighbor", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbour", Style: NoOpts, Path: names{"neighbour"}},
 	{Name: "neighbours", Style: NoOpts, Path: names{"neighbour"}},
-	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs840},
+	{Name: "netns", Style: POSIX, Operands: Unread, Path: names{"netns"}, Subs: subs841},
 	{Name: "nexthop", Style: NoOpts, Path: names{"nexthop"}},
 	{Name: "r", Style: NoOpts, Path: names{"route"}},
 	{Name: "ro", Style: NoOpts, Path: names{"route"}},
@@ -23681,11 +23717,11 @@ var subs842 = []Program{
 	{Name: "rule", Style: NoOpts, Path: names{"rule"}},
 	{Name: "tunnel", Style: NoOpts, Path: names{"tunnel"}},
 	{Name: "tuntap", Style: NoOpts, Path: names{"tuntap"}},
-	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs841},
+	{Name: "vrf", Style: POSIX, Operands: Unread, Path: names{"vrf"}, Subs: subs842},
 	{Name: "xfrm", Style: NoOpts, Path: names{"xfrm"}},
 }
 
-var options843 = []Option{
+var options844 = []Option{
 	{Names: names{"-c"}, Value: Required, Effect: EffCode},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-m"}, Value: Required, Effect: EffProgram},
@@ -23706,7 +23742,7 @@ var options843 = []Option{
 	{Names: names{"--exec_lines"}, Value: Required, Effect: EffCode},
 }
 
-var options844 = []Option{
+var options845 = []Option{
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--module-path"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-m", "--module"}, Value: Required, Effect: EffPattern},
@@ -23763,7 +23799,7 @@ var options844 = []Option{
 	{Names: names{"-client"}},
 }
 
-var options845 = []Option{
+var options846 = []Option{
 	{Names: names{"-d"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-cp", "-classpath", "--class-path"}, Value: Required},
 	{Names: names{"-sourcepath", "--source-path"}, Value: Required},
@@ -23796,7 +23832,7 @@ var options845 = []Option{
 	{Names: names{"-profile"}, Value: Required},
 }
 
-var options846 = []Option{
+var options847 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-b", "--bail"}, Value: Optional},
 	{Names: names{"--cache"}},
@@ -23908,7 +23944,7 @@ var options846 = []Option{
 	{Names: names{"--dependencyExtractor"}, Value: Required, Effect: EffProgram},
 }
 
-var options847 = []Option{
+var options848 = []Option{
 	{Names: names{"-R", "--repository"}, Value: Required, Effect: EffDir},
 	{Names: names{"--ignore-working-copy"}},
 	{Names: names{"--ignore-immutable"}},
@@ -23934,7 +23970,7 @@ var options847 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var subs848 = []Program{
+var subs849 = []Program{
 	{Name: "abandon", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "absorb", Style: Exact, Path: names{"log"}, Workdir: true},
 	{Name: "b", Style: Exact, Path: names{"bookmark"}, Workdir: true},
@@ -23986,7 +24022,7 @@ var subs848 = []Program{
 	{Name: "workspace", Style: Exact, Path: names{"bookmark"}, Workdir: true},
 }
 
-var options849 = []Option{
+var options850 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-n"}},
 	{Names: names{"-p"}},
@@ -23995,7 +24031,7 @@ var options849 = []Option{
 	{Names: names{"-x"}, Effect: EffUnproven},
 }
 
-var options850 = []Option{
+var options851 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-e"}, Value: Required},
 	{Names: names{"-i", "--ignore-case"}},
@@ -24011,7 +24047,7 @@ var options850 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options851 = []Option{
+var options852 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-b", "--boot"}, Value: Optional},
 	{Names: names{"-c", "--cursor"}, Value: Required},
@@ -24085,7 +24121,7 @@ var options851 = []Option{
 	{Names: names{"--after-cursor"}, Value: Required},
 }
 
-var options852 = []Option{
+var options853 = []Option{
 	{Names: names{"-0"}, Value: Optional},
 	{Names: names{"-a"}},
 	{Names: names{"-c"}},
@@ -24132,7 +24168,7 @@ var options852 = []Option{
 	{Names: names{"--yydebug"}},
 }
 
-var options853 = []Option{
+var options854 = []Option{
 	{Names: names{"--sort-keys"}},
 	{Names: names{"--no-ensure-ascii"}},
 	{Names: names{"--json-lines"}},
@@ -24143,7 +24179,7 @@ var options853 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options854 = []Option{
+var options855 = []Option{
 	{Names: names{"-f", "--justfile"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--working-directory"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
@@ -24196,7 +24232,7 @@ var options854 = []Option{
 	{Names: names{"--request"}, Value: Required},
 }
 
-var options855 = []Option{
+var options856 = []Option{
 	{Names: names{"--as"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-group"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"--as-uid"}, Value: Required, Effect: EffUnproven},
@@ -24227,7 +24263,7 @@ var options855 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options856 = []Option{
+var options857 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -24247,7 +24283,7 @@ var options856 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options857 = []Option{
+var options858 = []Option{
 	{Names: names{"--api-group"}, Value: Required},
 	{Names: names{"--cached"}},
 	{Names: names{"--categories"}, Value: Required},
@@ -24258,7 +24294,7 @@ var options857 = []Option{
 	{Names: names{"--verbs"}, Value: Required},
 }
 
-var options858 = []Option{
+var options859 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24285,7 +24321,7 @@ var options858 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options859 = []Option{
+var options860 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 	{Names: names{"-q", "--quiet"}},
@@ -24293,7 +24329,7 @@ var options859 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options860 = []Option{
+var options861 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--list"}},
 	{Names: names{"--no-headers"}},
@@ -24301,7 +24337,7 @@ var options860 = []Option{
 	{Names: names{"--subresource"}, Value: Required},
 }
 
-var options861 = []Option{
+var options862 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24314,20 +24350,20 @@ var options861 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options862 = []Option{
+var options863 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--show-managed-fields"}},
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs863 = []Program{
-	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options860, Special: "kubectl"},
-	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options861, Special: "kubectl"},
-	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options862, Special: "kubectl"},
+var subs864 = []Program{
+	{Name: "can-i", Style: Exact, Path: names{"auth", "can-i"}, Options: options861, Special: "kubectl"},
+	{Name: "reconcile", Style: Exact, Path: names{"auth", "reconcile"}, Options: options862, Special: "kubectl"},
+	{Name: "whoami", Style: Exact, Path: names{"auth", "whoami"}, Options: options863, Special: "kubectl"},
 }
 
-var options864 = []Option{
+var options865 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cpu-percent"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24344,7 +24380,7 @@ var options864 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options865 = []Option{
+var options866 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--force"}},
@@ -24355,12 +24391,12 @@ var options865 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs866 = []Program{
-	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options865, Special: "kubectl"},
-	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options865, Special: "kubectl"},
+var subs867 = []Program{
+	{Name: "approve", Style: Exact, Path: names{"certificate", "approve"}, Options: options866, Special: "kubectl"},
+	{Name: "deny", Style: Exact, Path: names{"certificate", "deny"}, Options: options866, Special: "kubectl"},
 }
 
-var options867 = []Option{
+var options868 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--namespaces"}, Value: Required},
@@ -24371,31 +24407,31 @@ var options867 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs868 = []Program{
-	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options867, Special: "kubectl"},
+var subs869 = []Program{
+	{Name: "dump", Style: Exact, Path: names{"cluster-info", "dump"}, Options: options868, Special: "kubectl"},
 }
 
-var options869 = []Option{
+var options870 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options870 = []Option{
+var options871 = []Option{
 	{Names: names{"--set-raw-bytes"}},
 }
 
-var options871 = []Option{
+var options872 = []Option{
 	{Names: names{"--embed-certs"}},
 	{Names: names{"--proxy-url"}, Value: Required},
 	{Names: names{"--server"}, Value: Required},
 }
 
-var options872 = []Option{
+var options873 = []Option{
 	{Names: names{"--current"}},
 	{Names: names{"--namespace"}, Value: Required},
 }
 
-var options873 = []Option{
+var options874 = []Option{
 	{Names: names{"--auth-provider"}, Value: Required},
 	{Names: names{"--auth-provider-arg"}, Value: Required},
 	{Names: names{"--embed-certs"}},
@@ -24412,7 +24448,7 @@ var options873 = []Option{
 	{Names: names{"--password"}, Value: Required},
 }
 
-var options874 = []Option{
+var options875 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--flatten"}},
 	{Names: names{"--merge"}},
@@ -24423,36 +24459,36 @@ var options874 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs875 = []Program{
+var subs876 = []Program{
 	{Name: "current-context", Style: Exact, Path: names{"config", "current-context"}, Special: "kubectl"},
 	{Name: "delete-cluster", Style: Exact, Path: names{"config", "delete-cluster"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-context", Style: Exact, Path: names{"config", "delete-context"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "delete-user", Style: Exact, Path: names{"config", "delete-user"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "get-clusters", Style: Exact, Path: names{"config", "get-clusters"}, Special: "kubectl"},
-	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options869, Special: "kubectl"},
+	{Name: "get-contexts", Style: Exact, Path: names{"config", "get-contexts"}, Options: options870, Special: "kubectl"},
 	{Name: "get-users", Style: Exact, Path: names{"config", "get-users"}, Special: "kubectl"},
 	{Name: "rename-context", Style: Exact, Path: names{"config", "rename-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options870, Apart: true, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options871, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options872, Special: "kubectl", Home: ".kube/config"},
-	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options873, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set", Style: Exact, Path: names{"config", "set"}, Options: options871, Apart: true, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-cluster", Style: Exact, Path: names{"config", "set-cluster"}, Options: options872, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-context", Style: Exact, Path: names{"config", "set-context"}, Options: options873, Special: "kubectl", Home: ".kube/config"},
+	{Name: "set-credentials", Style: Exact, Path: names{"config", "set-credentials"}, Options: options874, Apart: true, Special: "kubectl", Home: ".kube/config"},
 	{Name: "unset", Style: Exact, Path: names{"config", "unset"}, Special: "kubectl", Home: ".kube/config"},
 	{Name: "use-context", Style: Exact, Path: names{"config", "use-context"}, Special: "kubectl", Home: ".kube/config"},
-	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options874, Special: "kubectl"},
+	{Name: "view", Style: Exact, Path: names{"config", "view"}, Options: options875, Special: "kubectl"},
 }
 
-var options876 = []Option{
+var options877 = []Option{
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-l", "--selector"}, Value: Required},
 }
 
-var options877 = []Option{
+var options878 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"--no-preserve"}},
 	{Names: names{"--retries"}, Value: Required},
 }
 
-var options878 = []Option{
+var options879 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--edit"}},
@@ -24470,7 +24506,7 @@ var options878 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options879 = []Option{
+var options880 = []Option{
 	{Names: names{"--aggregation-rule"}, Value: Required},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24486,7 +24522,7 @@ var options879 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options880 = []Option{
+var options881 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24500,7 +24536,7 @@ var options880 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options881 = []Option{
+var options882 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--append-hash"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24515,7 +24551,7 @@ var options881 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options882 = []Option{
+var options883 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24529,7 +24565,7 @@ var options882 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options883 = []Option{
+var options884 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24543,7 +24579,7 @@ var options883 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options884 = []Option{
+var options885 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotation"}, Value: Required},
 	{Names: names{"--class"}, Value: Required},
@@ -24558,7 +24594,7 @@ var options884 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options885 = []Option{
+var options886 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24571,7 +24607,7 @@ var options885 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options886 = []Option{
+var options887 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24582,7 +24618,7 @@ var options886 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options887 = []Option{
+var options888 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24596,7 +24632,7 @@ var options887 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options888 = []Option{
+var options889 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--description"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24611,7 +24647,7 @@ var options888 = []Option{
 	{Names: names{"--value"}, Value: Required},
 }
 
-var options889 = []Option{
+var options890 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24624,7 +24660,7 @@ var options889 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options890 = []Option{
+var options891 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24638,7 +24674,7 @@ var options890 = []Option{
 	{Names: names{"--verb"}, Value: Required},
 }
 
-var options891 = []Option{
+var options892 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--clusterrole"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24653,7 +24689,7 @@ var options891 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options892 = []Option{
+var options893 = []Option{
 	{Names: names{"--append-hash"}},
 	{Names: names{"--cert"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--docker-email"}, Value: Required},
@@ -24667,7 +24703,7 @@ var options892 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options893 = []Option{
+var options894 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--audience"}, Value: Required},
 	{Names: names{"--bound-object-kind"}, Value: Required},
@@ -24679,27 +24715,27 @@ var options893 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs894 = []Program{
-	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options879, Special: "kubectl"},
-	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options880, Special: "kubectl"},
-	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options881, Special: "kubectl"},
-	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options882, Special: "kubectl"},
-	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options883, Special: "kubectl"},
-	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options884, Special: "kubectl"},
-	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options885, Special: "kubectl"},
-	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options886, Special: "kubectl"},
-	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options887, Special: "kubectl"},
-	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options888, Special: "kubectl"},
-	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options889, Special: "kubectl"},
-	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options890, Special: "kubectl"},
-	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options891, Special: "kubectl"},
-	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options892, Inherit: true, Special: "kubectl"},
+var subs895 = []Program{
+	{Name: "clusterrole", Style: Exact, Path: names{"create", "clusterrole"}, Options: options880, Special: "kubectl"},
+	{Name: "clusterrolebinding", Style: Exact, Path: names{"create", "clusterrolebinding"}, Options: options881, Special: "kubectl"},
+	{Name: "configmap", Style: Exact, Path: names{"create", "configmap"}, Options: options882, Special: "kubectl"},
+	{Name: "cronjob", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "cronjob"}, Options: options883, Special: "kubectl"},
+	{Name: "deployment", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "deployment"}, Options: options884, Special: "kubectl"},
+	{Name: "ingress", Style: Exact, Path: names{"create", "ingress"}, Options: options885, Special: "kubectl"},
+	{Name: "job", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"create", "job"}, Options: options886, Special: "kubectl"},
+	{Name: "namespace", Style: Exact, Path: names{"create", "namespace"}, Options: options887, Special: "kubectl"},
+	{Name: "poddisruptionbudget", Style: Exact, Path: names{"create", "poddisruptionbudget"}, Options: options888, Special: "kubectl"},
+	{Name: "priorityclass", Style: Exact, Path: names{"create", "priorityclass"}, Options: options889, Special: "kubectl"},
+	{Name: "quota", Style: Exact, Path: names{"create", "quota"}, Options: options890, Special: "kubectl"},
+	{Name: "role", Style: Exact, Path: names{"create", "role"}, Options: options891, Special: "kubectl"},
+	{Name: "rolebinding", Style: Exact, Path: names{"create", "rolebinding"}, Options: options892, Special: "kubectl"},
+	{Name: "secret", Style: Exact, Path: names{"create", "secret"}, Options: options893, Inherit: true, Special: "kubectl"},
 	{Name: "service", Style: Exact, Path: names{"create", "service"}, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options886, Special: "kubectl"},
-	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options893, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"create", "serviceaccount"}, Options: options887, Special: "kubectl"},
+	{Name: "token", Style: Exact, Path: names{"create", "token"}, Options: options894, Special: "kubectl"},
 }
 
-var options895 = []Option{
+var options896 = []Option{
 	{Names: names{"--arguments-only"}},
 	{Names: names{"--attach"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24726,7 +24762,7 @@ var options895 = []Option{
 	{Names: names{"--profile"}, Value: Required},
 }
 
-var options896 = []Option{
+var options897 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--cascade"}, Value: Required},
@@ -24747,7 +24783,7 @@ var options896 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options897 = []Option{
+var options898 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24757,7 +24793,7 @@ var options897 = []Option{
 	{Names: names{"--show-events"}},
 }
 
-var options898 = []Option{
+var options899 = []Option{
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24771,7 +24807,7 @@ var options898 = []Option{
 	{Names: names{"--show-managed-fields"}},
 }
 
-var options899 = []Option{
+var options900 = []Option{
 	{Names: names{"--chunk-size"}, Value: Required},
 	{Names: names{"--delete-emptydir-data"}},
 	{Names: names{"--disable-eviction"}},
@@ -24785,7 +24821,7 @@ var options899 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options900 = []Option{
+var options901 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -24801,7 +24837,7 @@ var options900 = []Option{
 	{Names: names{"--windows-line-endings"}},
 }
 
-var options901 = []Option{
+var options902 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24814,7 +24850,7 @@ var options901 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options902 = []Option{
+var options903 = []Option{
 	{Names: names{"-c", "--container"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
@@ -24823,13 +24859,13 @@ var options902 = []Option{
 	{Names: names{"-t", "--tty"}},
 }
 
-var options903 = []Option{
+var options904 = []Option{
 	{Names: names{"--api-version"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"--recursive"}},
 }
 
-var options904 = []Option{
+var options905 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cluster-ip"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24855,7 +24891,7 @@ var options904 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options905 = []Option{
+var options906 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--chunk-size"}, Value: Required},
@@ -24881,7 +24917,7 @@ var options905 = []Option{
 	{Names: names{"--watch-only"}},
 }
 
-var options906 = []Option{
+var options907 = []Option{
 	{Names: names{"--as-current-user"}},
 	{Names: names{"--enable-alpha-plugins"}},
 	{Names: names{"--enable-helm"}, Effect: EffUnproven},
@@ -24898,7 +24934,7 @@ var options906 = []Option{
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
 }
 
-var options907 = []Option{
+var options908 = []Option{
 	{Names: names{"--all-containers"}},
 	{Names: names{"--all-pods"}},
 	{Names: names{"-c", "--container"}, Value: Required},
@@ -24917,7 +24953,7 @@ var options907 = []Option{
 	{Names: names{"--timestamps"}},
 }
 
-var options908 = []Option{
+var options909 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"--field-manager"}, Value: Required},
@@ -24934,20 +24970,20 @@ var options908 = []Option{
 	{Names: names{"--type"}, Value: Required},
 }
 
-var options909 = []Option{
+var options910 = []Option{
 	{Names: names{"--name-only"}},
 }
 
-var subs910 = []Program{
-	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options909, Special: "kubectl"},
+var subs911 = []Program{
+	{Name: "list", Style: Exact, Path: names{"plugin", "list"}, Options: options910, Special: "kubectl"},
 }
 
-var options911 = []Option{
+var options912 = []Option{
 	{Names: names{"--address"}, Value: Required},
 	{Names: names{"--pod-running-timeout"}, Value: Required},
 }
 
-var options912 = []Option{
+var options913 = []Option{
 	{Names: names{"--accept-hosts"}, Value: Required},
 	{Names: names{"--accept-paths"}, Value: Required},
 	{Names: names{"--address"}, Value: Required},
@@ -24963,7 +24999,7 @@ var options912 = []Option{
 	{Names: names{"-P", "--www-prefix"}, Value: Required},
 }
 
-var options913 = []Option{
+var options914 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--cascade"}, Value: Required},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -24984,7 +25020,7 @@ var options913 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options914 = []Option{
+var options915 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
@@ -24996,7 +25032,7 @@ var options914 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options915 = []Option{
+var options916 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--field-manager"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -25008,7 +25044,7 @@ var options915 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options916 = []Option{
+var options917 = []Option{
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-k", "--kustomize"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-R", "--recursive"}},
@@ -25018,7 +25054,7 @@ var options916 = []Option{
 	{Names: names{"-w", "--watch"}},
 }
 
-var options917 = []Option{
+var options918 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
 	{Names: names{"-f", "--filename"}, Value: Required, Effect: EffLoad},
@@ -25031,16 +25067,16 @@ var options917 = []Option{
 	{Names: names{"--to-revision"}, Value: Required},
 }
 
-var subs918 = []Program{
-	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options914, Special: "kubectl"},
-	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options915, Special: "kubectl"},
-	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options915, Special: "kubectl"},
-	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options915, Special: "kubectl"},
-	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options916, Special: "kubectl"},
-	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options917, Special: "kubectl"},
+var subs919 = []Program{
+	{Name: "history", Style: Exact, Path: names{"rollout", "history"}, Options: options915, Special: "kubectl"},
+	{Name: "pause", Style: Exact, Path: names{"rollout", "pause"}, Options: options916, Special: "kubectl"},
+	{Name: "restart", Style: Exact, Path: names{"rollout", "restart"}, Options: options916, Special: "kubectl"},
+	{Name: "resume", Style: Exact, Path: names{"rollout", "resume"}, Options: options916, Special: "kubectl"},
+	{Name: "status", Style: Exact, Path: names{"rollout", "status"}, Options: options917, Special: "kubectl"},
+	{Name: "undo", Style: Exact, Path: names{"rollout", "undo"}, Options: options918, Special: "kubectl"},
 }
 
-var options919 = []Option{
+var options920 = []Option{
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--annotations"}, Value: Required},
 	{Names: names{"--attach"}},
@@ -25077,7 +25113,7 @@ var options919 = []Option{
 	{Names: names{"--wait"}},
 }
 
-var options920 = []Option{
+var options921 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--current-replicas"}, Value: Required},
@@ -25094,7 +25130,7 @@ var options920 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options921 = []Option{
+var options922 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -25117,7 +25153,7 @@ var options921 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options922 = []Option{
+var options923 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25132,7 +25168,7 @@ var options922 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options923 = []Option{
+var options924 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"-c", "--containers"}, Value: Required},
@@ -25150,7 +25186,7 @@ var options923 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options924 = []Option{
+var options925 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25164,7 +25200,7 @@ var options924 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options925 = []Option{
+var options926 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25178,7 +25214,7 @@ var options925 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var options926 = []Option{
+var options927 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25195,16 +25231,16 @@ var options926 = []Option{
 	{Names: names{"--template"}, Value: Required},
 }
 
-var subs927 = []Program{
-	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options921, Special: "kubectl"},
-	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options922, Special: "kubectl"},
-	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options923, Special: "kubectl"},
-	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options924, Special: "kubectl"},
-	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options925, Special: "kubectl"},
-	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options926, Special: "kubectl"},
+var subs928 = []Program{
+	{Name: "env", Style: Exact, Path: names{"set", "env"}, Options: options922, Special: "kubectl"},
+	{Name: "image", Style: Exact, Path: names{"set", "image"}, Options: options923, Special: "kubectl"},
+	{Name: "resources", Style: Exact, Path: names{"set", "resources"}, Options: options924, Special: "kubectl"},
+	{Name: "selector", Style: Exact, Path: names{"set", "selector"}, Options: options925, Special: "kubectl"},
+	{Name: "serviceaccount", Style: Exact, Path: names{"set", "serviceaccount"}, Options: options926, Special: "kubectl"},
+	{Name: "subject", Style: Exact, Path: names{"set", "subject"}, Options: options927, Special: "kubectl"},
 }
 
-var options928 = []Option{
+var options929 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--allow-missing-template-keys"}},
 	{Names: names{"--dry-run"}, Value: Required},
@@ -25217,7 +25253,7 @@ var options928 = []Option{
 	{Names: names{"--validate"}, Value: Required},
 }
 
-var options929 = []Option{
+var options930 = []Option{
 	{Names: names{"--no-headers"}},
 	{Names: names{"-l", "--selector"}, Value: Required},
 	{Names: names{"--show-capacity"}},
@@ -25225,7 +25261,7 @@ var options929 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var options930 = []Option{
+var options931 = []Option{
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--containers"}},
 	{Names: names{"--field-selector"}, Value: Required},
@@ -25236,17 +25272,17 @@ var options930 = []Option{
 	{Names: names{"--use-protocol-buffers"}},
 }
 
-var subs931 = []Program{
-	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options929, Special: "kubectl"},
-	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options930, Special: "kubectl"},
+var subs932 = []Program{
+	{Name: "node", Style: Exact, Path: names{"top", "node"}, Options: options930, Special: "kubectl"},
+	{Name: "pod", Style: Exact, Path: names{"top", "pod"}, Options: options931, Special: "kubectl"},
 }
 
-var options932 = []Option{
+var options933 = []Option{
 	{Names: names{"--client"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 }
 
-var options933 = []Option{
+var options934 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"-A", "--all-namespaces"}},
 	{Names: names{"--allow-missing-template-keys"}},
@@ -25262,53 +25298,53 @@ var options933 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var subs934 = []Program{
-	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options856, Special: "kubectl"},
-	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options857, Special: "kubectl"},
+var subs935 = []Program{
+	{Name: "annotate", Style: Exact, Path: names{"annotate"}, Options: options857, Special: "kubectl"},
+	{Name: "api-resources", Style: Exact, Path: names{"api-resources"}, Options: options858, Special: "kubectl"},
 	{Name: "api-versions", Style: Exact, Path: names{"api-versions"}, Special: "kubectl"},
-	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options858, Special: "kubectl"},
-	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options859, Special: "kubectl"},
-	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs863, Inherit: true, Special: "kubectl"},
-	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options864, Special: "kubectl"},
-	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs866, Inherit: true, Special: "kubectl"},
-	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs868, Inherit: true, Special: "kubectl"},
+	{Name: "apply", Style: Exact, Path: names{"apply"}, Options: options859, Special: "kubectl"},
+	{Name: "attach", Style: Exact, Path: names{"attach"}, Options: options860, Special: "kubectl"},
+	{Name: "auth", Style: Exact, Path: names{"auth"}, Subs: subs864, Inherit: true, Special: "kubectl"},
+	{Name: "autoscale", Style: Exact, Path: names{"autoscale"}, Options: options865, Special: "kubectl"},
+	{Name: "certificate", Style: Exact, Path: names{"certificate"}, Subs: subs867, Inherit: true, Special: "kubectl"},
+	{Name: "cluster-info", Style: Exact, Path: names{"cluster-info"}, Subs: subs869, Inherit: true, Special: "kubectl"},
 	{Name: "completion", Style: Exact, Path: names{"completion"}, Special: "kubectl"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs875, Inherit: true, Special: "kubectl"},
-	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options876, Special: "kubectl"},
-	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options877, Special: "kubectl"},
-	{Name: "create", Style: Exact, Path: names{"create"}, Options: options878, Subs: subs894, Inherit: true, Special: "kubectl"},
-	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options895, Apart: true, Special: "kubectl"},
-	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options896, Special: "kubectl"},
-	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options897, Special: "kubectl"},
-	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options898, Special: "kubectl"},
-	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options899, Special: "kubectl"},
-	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options900, Special: "kubectl"},
-	{Name: "events", Style: Exact, Path: names{"events"}, Options: options901, Special: "kubectl"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options902, Special: "kubectl"},
-	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options903, Special: "kubectl"},
-	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options904, Special: "kubectl"},
-	{Name: "get", Style: Exact, Path: names{"get"}, Options: options905, Special: "kubectl"},
-	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options906, Special: "kubectl"},
-	{Name: "label", Style: Exact, Path: names{"label"}, Options: options856, Special: "kubectl"},
-	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
-	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options907, Special: "kubectl"},
-	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options908, Special: "kubectl"},
-	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs910, Inherit: true, Special: "kubectl"},
-	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options911, Special: "kubectl"},
-	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options912, Apart: true, Special: "kubectl"},
-	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options913, Special: "kubectl"},
-	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs918, Inherit: true, Special: "kubectl"},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options919, Special: "kubectl"},
-	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options920, Special: "kubectl"},
-	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs927, Inherit: true, Special: "kubectl"},
-	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options928, Special: "kubectl"},
-	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs931, Inherit: true, Special: "kubectl"},
-	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options876, Special: "kubectl"},
-	{Name: "version", Style: Exact, Path: names{"version"}, Options: options932, Special: "kubectl"},
-	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options933, Special: "kubectl"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Subs: subs876, Inherit: true, Special: "kubectl"},
+	{Name: "cordon", Style: Exact, Path: names{"cordon"}, Options: options877, Special: "kubectl"},
+	{Name: "cp", Style: Exact, Operands: Transfer, Path: names{"cp"}, Options: options878, Special: "kubectl"},
+	{Name: "create", Style: Exact, Path: names{"create"}, Options: options879, Subs: subs895, Inherit: true, Special: "kubectl"},
+	{Name: "debug", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"debug"}, Options: options896, Apart: true, Special: "kubectl"},
+	{Name: "delete", Style: Exact, Path: names{"delete"}, Options: options897, Special: "kubectl"},
+	{Name: "describe", Style: Exact, Path: names{"describe"}, Options: options898, Special: "kubectl"},
+	{Name: "diff", Style: Exact, Path: names{"diff"}, Options: options899, Special: "kubectl"},
+	{Name: "drain", Style: Exact, Path: names{"drain"}, Options: options900, Special: "kubectl"},
+	{Name: "edit", Style: Exact, Path: names{"edit"}, Options: options901, Special: "kubectl"},
+	{Name: "events", Style: Exact, Path: names{"events"}, Options: options902, Special: "kubectl"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options903, Special: "kubectl"},
+	{Name: "explain", Style: Exact, Path: names{"explain"}, Options: options904, Special: "kubectl"},
+	{Name: "expose", Style: Exact, Path: names{"expose"}, Options: options905, Special: "kubectl"},
+	{Name: "get", Style: Exact, Path: names{"get"}, Options: options906, Special: "kubectl"},
+	{Name: "kustomize", Style: Exact, Operands: Loads, Path: names{"kustomize"}, Options: options907, Special: "kubectl"},
+	{Name: "label", Style: Exact, Path: names{"label"}, Options: options857, Special: "kubectl"},
+	{Name: "log", Style: Exact, Path: names{"logs"}, Options: options908, Special: "kubectl"},
+	{Name: "logs", Style: Exact, Path: names{"logs"}, Options: options908, Special: "kubectl"},
+	{Name: "patch", Style: Exact, Path: names{"patch"}, Options: options909, Special: "kubectl"},
+	{Name: "plugin", Style: Exact, Path: names{"plugin"}, Subs: subs911, Inherit: true, Special: "kubectl"},
+	{Name: "port-forward", Style: Exact, Path: names{"port-forward"}, Options: options912, Special: "kubectl"},
+	{Name: "proxy", Style: Exact, Path: names{"proxy"}, Options: options913, Apart: true, Special: "kubectl"},
+	{Name: "replace", Style: Exact, Path: names{"replace"}, Options: options914, Special: "kubectl"},
+	{Name: "rollout", Style: Exact, Path: names{"rollout"}, Subs: subs919, Inherit: true, Special: "kubectl"},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options920, Special: "kubectl"},
+	{Name: "scale", Style: Exact, Path: names{"scale"}, Options: options921, Special: "kubectl"},
+	{Name: "set", Style: Exact, Path: names{"set"}, Subs: subs928, Inherit: true, Special: "kubectl"},
+	{Name: "taint", Style: Exact, Path: names{"taint"}, Options: options929, Special: "kubectl"},
+	{Name: "top", Style: Exact, Path: names{"top"}, Subs: subs932, Inherit: true, Special: "kubectl"},
+	{Name: "uncordon", Style: Exact, Path: names{"uncordon"}, Options: options877, Special: "kubectl"},
+	{Name: "version", Style: Exact, Path: names{"version"}, Options: options933, Special: "kubectl"},
+	{Name: "wait", Style: Exact, Path: names{"wait"}, Options: options934, Special: "kubectl"},
 }
 
-var options935 = []Option{
+var options936 = []Option{
 	{Names: names{"-p", "--profile"}, Value: Required},
 	{Names: names{"--alsologtostderr"}},
 	{Names: names{"-b", "--bootstrapper"}, Value: Required},
@@ -25323,12 +25359,12 @@ var options935 = []Option{
 	{Names: names{"--one_output"}},
 }
 
-var options936 = []Option{
+var options937 = []Option{
 	{Names: names{"-n", "--node"}, Value: Required},
 	{Names: names{"--native-ssh"}},
 }
 
-var options937 = []Option{
+var options938 = []Option{
 	{Names: names{"--driver"}, Value: Required},
 	{Names: names{"--cpus"}, Value: Required},
 	{Names: names{"--memory"}, Value: Required},
@@ -25346,48 +25382,48 @@ var options937 = []Option{
 	{Names: names{"--url"}},
 }
 
-var subs938 = []Program{
-	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "build", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "config", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "create", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "export", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "get", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "help", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "image", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "license", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "load", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "node", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "options", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "service", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options936, Ends: true},
-	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "start", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "status", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options937},
-	{Name: "version", Style: Exact, Path: names{"start"}, Options: options937},
+var subs939 = []Program{
+	{Name: "addons", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "build", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "cache", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "completion", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "config", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "cp", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "create", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "dashboard", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "delete", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "docker-env", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "export", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "get", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "help", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "image", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "ip", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "kubectl", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options937, Ends: true},
+	{Name: "license", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "load", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "logs", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "mount", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "node", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "options", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "pause", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "podman-env", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "profile", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "service", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "shell", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options937, Ends: true},
+	{Name: "ssh", Style: Exact, Operands: RunsArgs, Path: names{"kubectl"}, Options: options937, Ends: true},
+	{Name: "ssh-host", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "ssh-key", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "start", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "status", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "stop", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "tunnel", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "unpause", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "update-check", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "update-context", Style: Exact, Path: names{"start"}, Options: options938},
+	{Name: "version", Style: Exact, Path: names{"start"}, Options: options938},
 }
 
-var options939 = []Option{
+var options940 = []Option{
 	{Names: names{"-s", "--signal"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-l", "--list"}, Value: Optional},
@@ -25400,7 +25436,7 @@ var options939 = []Option{
 	{Names: names{"--timeout"}, Value: Pair},
 }
 
-var options940 = []Option{
+var options941 = []Option{
 	{Names: names{"-e", "--exact"}},
 	{Names: names{"-I", "--ignore-case"}},
 	{Names: names{"-g", "--process-group"}},
@@ -25424,12 +25460,12 @@ var options940 = []Option{
 	{Names: names{"-z"}},
 }
 
-var options941 = []Option{
+var options942 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--stack-trace"}},
 }
 
-var options942 = []Option{
+var options943 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--enable-alpha-plugins"}, Effect: EffOpaque},
 	{Names: names{"--enable-exec"}, Effect: EffOpaque},
@@ -25446,8 +25482,8 @@ var options942 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var subs943 = []Program{
-	{Name: "build", Style: Exact, Path: names{"build"}, Options: options942},
+var subs944 = []Program{
+	{Name: "build", Style: Exact, Path: names{"build"}, Options: options943},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"edit"}},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"edit"}},
@@ -25458,7 +25494,7 @@ var subs943 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"edit"}},
 }
 
-var options944 = []Option{
+var options945 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-pdflatex", "-latex", "-xelatex", "-lualatex", "-dvips", "-dvipdf", "-ps2pdf", "-print", "-view", "-bibtex", "-makeindex", "-xdvipdfmx"}, Value: Required, Effect: EffRun},
@@ -25499,7 +25535,7 @@ var options944 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options945 = []Option{
+var options946 = []Option{
 	{Names: names{"-o"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-plugin", "--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-f"}, Value: Required},
@@ -25533,7 +25569,7 @@ var options945 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options946 = []Option{
+var options947 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--verify"}},
 	{Names: names{"--inhibit-cache"}},
@@ -25550,7 +25586,7 @@ var options946 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options947 = []Option{
+var options948 = []Option{
 	{Names: names{"--loglevel"}, Value: Required},
 	{Names: names{"--concurrency"}, Value: Required},
 	{Names: names{"--no-progress"}},
@@ -25585,26 +25621,26 @@ var options947 = []Option{
 	{Names: names{"--open"}},
 }
 
-var options948 = []Option{
+var options949 = []Option{
 	{Names: names{"--preset"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"--run-migrations"}, Value: Optional, Effect: EffProgram},
 }
 
-var subs949 = []Program{
-	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+var subs950 = []Program{
+	{Name: "add", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Workdir: true},
-	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options948, Workdir: true, Named: true},
+	{Name: "g", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "migrate", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Unread, Path: names{"g"}, Options: options949, Workdir: true, Named: true},
 }
 
-var options950 = []Option{
+var options951 = []Option{
 	{Names: names{"-a", "--search-skip-screen"}},
 	{Names: names{"-A", "--SEARCH-SKIP-SCREEN"}},
 	{Names: names{"-b", "--buffers"}, Value: Required},
@@ -25692,7 +25728,7 @@ var options950 = []Option{
 	{Names: names{"-?"}, Effect: EffUnproven},
 }
 
-var options951 = []Option{
+var options952 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--uname-2.6"}},
 	{Names: names{"-v", "--verbose"}},
@@ -25713,7 +25749,7 @@ var options951 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options952 = []Option{
+var options953 = []Option{
 	{Names: names{"-h"}},
 	{Names: names{"--backup"}, Value: Optional},
 	{Names: names{"-b"}},
@@ -25731,7 +25767,7 @@ var options952 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options953 = []Option{
+var options954 = []Option{
 	{Names: names{"-A", "--all"}},
 	{Names: names{"-b", "--basename"}},
 	{Names: names{"-c", "--count"}},
@@ -25757,7 +25793,7 @@ var options953 = []Option{
 	{Names: names{"-H"}},
 }
 
-var options954 = []Option{
+var options955 = []Option{
 	{Names: names{"-a", "--alternative"}},
 	{Names: names{"-d", "--alphanum"}},
 	{Names: names{"-f", "--ignore-case"}},
@@ -25766,7 +25802,7 @@ var options954 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options955 = []Option{
+var options956 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-A", "--noempty"}},
 	{Names: names{"-b", "--bytes"}},
@@ -25803,7 +25839,7 @@ var options955 = []Option{
 	{Names: names{"--sysroot"}, Value: Required, Effect: EffRead},
 }
 
-var options956 = []Option{
+var options957 = []Option{
 	{Names: names{"-html"}},
 	{Names: names{"-xml"}},
 	{Names: names{"-json"}},
@@ -25822,7 +25858,7 @@ var options956 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options957 = []Option{
+var options958 = []Option{
 	{Names: names{"-?"}},
 	{Names: names{"-a"}},
 	{Names: names{"-A"}, Value: Required},
@@ -25879,7 +25915,7 @@ var options957 = []Option{
 	{Names: names{"+|"}, Value: Optional},
 }
 
-var options958 = []Option{
+var options959 = []Option{
 	{Names: names{"-a", "--align"}, Value: Required},
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-b", "--no-signals"}},
@@ -25909,7 +25945,7 @@ var options958 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options959 = []Option{
+var options960 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}},
 	{Names: names{"-l"}, Value: Required, Effect: EffProgram},
@@ -25921,7 +25957,7 @@ var options959 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 }
 
-var options960 = []Option{
+var options961 = []Option{
 	{Names: names{"--debug"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -25932,7 +25968,7 @@ var options960 = []Option{
 	{Names: names{"--sub-commands"}},
 }
 
-var options961 = []Option{
+var options962 = []Option{
 	{Names: names{"--cwd"}, Value: Required},
 	{Names: names{"-n", "--disable-stdin"}},
 	{Names: names{"--env"}, Value: Required},
@@ -25943,7 +25979,7 @@ var options961 = []Option{
 	{Names: names{"--user"}, Value: Required},
 }
 
-var options962 = []Option{
+var options963 = []Option{
 	{Names: names{"-p", "--create-dirs"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"--gid"}, Value: Required},
@@ -25951,16 +25987,16 @@ var options962 = []Option{
 	{Names: names{"--mode"}, Value: Required},
 }
 
-var subs963 = []Program{
+var subs964 = []Program{
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"file", "edit"}},
-	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
-	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options962},
+	{Name: "pull", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options963},
+	{Name: "push", Style: Exact, Operands: Transfer, Path: names{"file", "push"}, Options: options963},
 }
 
-var options964 = []Option{
+var options965 = []Option{
 	{Names: names{"-c", "--columns"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"--fast"}},
@@ -25975,47 +26011,47 @@ var options964 = []Option{
 	{Names: names{"--force"}},
 }
 
-var subs965 = []Program{
-	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options961},
-	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs963},
-	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
-	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options964},
+var subs966 = []Program{
+	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "auth", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "cluster", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "config", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "console", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "create", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options962},
+	{Name: "export", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "file", Style: Exact, Operands: Unread, Path: names{"file"}, Subs: subs964},
+	{Name: "image", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "init", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "monitor", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "move", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "network", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "operation", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "pause", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "profile", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "project", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "publish", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "query", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "remote", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "rename", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "storage", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
+	{Name: "warning", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options965},
 }
 
-var options966 = []Option{
+var options967 = []Option{
 	{Names: names{"-z", "--compress"}},
 	{Names: names{"-d", "--decompress", "--uncompress"}},
 	{Names: names{"-t", "--test"}, Effect: EffReadOnly},
@@ -26057,7 +26093,7 @@ var options966 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options967 = []Option{
+var options968 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-m"}},
 	{Names: names{"-B", "--always-make"}},
@@ -26097,7 +26133,7 @@ var options967 = []Option{
 	{Names: names{"-x"}},
 }
 
-var options968 = []Option{
+var options969 = []Option{
 	{Names: names{"-C", "--config-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-d", "--debug"}},
 	{Names: names{"-D", "--default"}},
@@ -26141,7 +26177,7 @@ var options968 = []Option{
 	{Names: names{"--usage"}},
 }
 
-var options969 = []Option{
+var options970 = []Option{
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
 	{Names: names{"-O"}, Value: Required},
@@ -26152,7 +26188,7 @@ var options969 = []Option{
 	{Names: names{"-c"}, Value: Required},
 }
 
-var options970 = []Option{
+var options971 = []Option{
 	{Names: names{"-A", "--all-databases"}},
 	{Names: names{"-B", "--databases"}},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -26283,7 +26319,7 @@ var options970 = []Option{
 	{Names: names{"--use-threads"}, Value: Required},
 }
 
-var options971 = []Option{
+var options972 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-live"}},
 	{Names: names{"-count"}},
@@ -26295,7 +26331,7 @@ var options971 = []Option{
 	{Names: names{"-attr"}, Value: Required},
 }
 
-var options972 = []Option{
+var options973 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"-j", "--jobs"}, Value: Required},
 	{Names: names{"-l", "--load-average"}, Value: Required},
@@ -26306,14 +26342,14 @@ var options972 = []Option{
 	{Names: names{"--xcode-args"}, Value: Required, Effect: EffUnproven},
 }
 
-var options973 = []Option{
+var options974 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--dump"}, Value: Optional},
 	{Names: names{"--dump-format"}, Value: Required},
 	{Names: names{"-w", "--workdir"}, Value: Required, Effect: EffDir},
 }
 
-var options974 = []Option{
+var options975 = []Option{
 	{Names: names{"--native-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cross-file"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--wipe"}},
@@ -26328,17 +26364,17 @@ var options974 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options975 = []Option{
+var options976 = []Option{
 	{Names: names{"--sourcedir"}, Value: Required, Effect: EffDir},
 	{Names: names{"--types"}, Value: Required},
 	{Names: names{"--num-processes"}, Value: Required},
 }
 
-var subs976 = []Program{
-	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options975, Ends: true, Workdir: true},
+var subs977 = []Program{
+	{Name: "foreach", Operands: RunsArgs, Path: names{"subprojects", "foreach"}, Options: options976, Ends: true, Workdir: true},
 }
 
-var options977 = []Option{
+var options978 = []Option{
 	{Names: names{"-C"}, Value: Required, Effect: EffDir},
 	{Names: names{"--repeat"}, Value: Required},
 	{Names: names{"--no-rebuild"}},
@@ -26360,10 +26396,10 @@ var options977 = []Option{
 	{Names: names{"--maxfail"}, Value: Required},
 }
 
-var subs978 = []Program{
-	{Name: "compile", Path: names{"compile"}, Options: options972, Workdir: true},
+var subs979 = []Program{
+	{Name: "compile", Path: names{"compile"}, Options: options973, Workdir: true},
 	{Name: "configure", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options973, Ends: true, Workdir: true},
+	{Name: "devenv", Operands: RunsArgs, Path: names{"devenv"}, Options: options974, Ends: true, Workdir: true},
 	{Name: "dist", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "env2mfile", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "fmt", Operands: Unread, Path: names{"configure"}, Workdir: true},
@@ -26373,13 +26409,13 @@ var subs978 = []Program{
 	{Name: "install", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "introspect", Operands: Unread, Path: names{"configure"}, Workdir: true},
 	{Name: "rewrite", Operands: Unread, Path: names{"configure"}, Workdir: true},
-	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options974, Workdir: true},
-	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs976, Workdir: true},
-	{Name: "test", Path: names{"test"}, Options: options977, Workdir: true},
+	{Name: "setup", Operands: Places, Path: names{"setup"}, Options: options975, Workdir: true},
+	{Name: "subprojects", Operands: Unread, Path: names{"subprojects"}, Subs: subs977, Workdir: true},
+	{Name: "test", Path: names{"test"}, Options: options978, Workdir: true},
 	{Name: "wrap", Operands: Unread, Path: names{"configure"}, Workdir: true},
 }
 
-var options979 = []Option{
+var options980 = []Option{
 	{Names: names{"-C", "--cd"}, Value: Required, Effect: EffDir},
 	{Names: names{"-E", "--env"}, Value: Required},
 	{Names: names{"-j", "--jobs"}, Value: Required},
@@ -26398,11 +26434,11 @@ var options979 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options980 = []Option{
+var options981 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 }
 
-var options981 = []Option{
+var options982 = []Option{
 	{Names: names{"-c", "--current"}},
 	{Names: names{"-g", "--global"}},
 	{Names: names{"-i", "--installed"}},
@@ -26419,7 +26455,7 @@ var options981 = []Option{
 	{Names: names{"-b", "--bump"}},
 }
 
-var options982 = []Option{
+var options983 = []Option{
 	{Names: names{"-S", "--silent"}},
 	{Names: names{"-c", "--continue-on-error"}},
 	{Names: names{"-s", "--shell"}, Value: Required, Effect: EffProgram},
@@ -26434,7 +26470,7 @@ var options982 = []Option{
 	{Names: names{"--fresh-env"}},
 }
 
-var options983 = []Option{
+var options984 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"-x", "--extended"}},
 	{Names: names{"--hidden"}},
@@ -26444,73 +26480,73 @@ var options983 = []Option{
 	{Names: names{"--no-header"}},
 }
 
-var subs984 = []Program{
-	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
-	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
+var subs985 = []Program{
+	{Name: "deps", Style: Exact, Path: names{"tasks", "ls"}, Options: options984, Workdir: true},
+	{Name: "info", Style: Exact, Path: names{"tasks", "ls"}, Options: options984, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"tasks", "ls"}, Options: options984, Workdir: true},
 	{Name: "r", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
 	{Name: "run", Style: Exact, Path: names{"tasks", "run"}, Ends: true, Workdir: true},
-	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options983, Workdir: true},
+	{Name: "validate", Style: Exact, Path: names{"tasks", "ls"}, Options: options984, Workdir: true},
 }
 
-var subs985 = []Program{
+var subs986 = []Program{
 	{Name: "a", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "activate", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "add", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "backends", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "bin-paths", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "cfg", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "completion", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "config", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "current", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "deactivate", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "doctor", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "dr", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "e", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "edit", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "en", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options980, Workdir: true, Special: "behind"},
+	{Name: "env", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "exec", Style: Exact, Path: names{"exec"}, Options: options981, Workdir: true, Special: "behind"},
 	{Name: "fmt", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "g", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "generate", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "global", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "hook-env", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "i", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "implode", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "install", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "latest", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "link", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "list", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "local", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "lock", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "ls", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "ls-remote", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "mcp", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "oci", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "p", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "plugins", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prepare", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "prune", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "r", Style: Exact, Path: names{"run"}, Options: options982, Ends: true, Workdir: true},
+	{Name: "r", Style: Exact, Path: names{"run"}, Options: options983, Ends: true, Workdir: true},
 	{Name: "registry", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "reshim", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "rm", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "run", Style: Exact, Path: names{"run"}, Options: options982, Ends: true, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "run", Style: Exact, Path: names{"run"}, Options: options983, Ends: true, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sh", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "sync", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs984, Workdir: true},
-	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs984, Workdir: true},
-	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "t", Style: Exact, Path: names{"tasks"}, Subs: subs985, Workdir: true},
+	{Name: "tasks", Style: Exact, Path: names{"tasks"}, Subs: subs985, Workdir: true},
+	{Name: "tasks-ls", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "tool", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "tool-stub", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "trust", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "u", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
@@ -26521,21 +26557,21 @@ var subs985 = []Program{
 	{Name: "update", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "upgrade", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "use", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
+	{Name: "v", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
 	{Name: "w", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
 	{Name: "watch", Style: Exact, Operands: Unread, Path: names{"install"}, Workdir: true},
-	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options981, Workdir: true},
-	{Name: "x", Style: Exact, Path: names{"exec"}, Options: options980, Workdir: true, Special: "behind"},
+	{Name: "where", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "which", Style: Exact, Path: names{"ls"}, Options: options982, Workdir: true},
+	{Name: "x", Style: Exact, Path: names{"exec"}, Options: options981, Workdir: true, Special: "behind"},
 }
 
-var options986 = []Option{
+var options987 = []Option{
 	{Names: names{"--app"}, Value: Required},
 	{Names: names{"--cd"}, Value: Required, Effect: EffDir},
 }
 
-var options987 = []Option{
+var options988 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-p", "--parallel"}},
@@ -26546,7 +26582,7 @@ var options987 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 }
 
-var options988 = []Option{
+var options989 = []Option{
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--cover"}},
 	{Names: names{"--only"}, Value: Required},
@@ -26562,33 +26598,33 @@ var options988 = []Option{
 	{Names: names{"--dot-formatter"}, Value: Required, Effect: EffProgram},
 }
 
-var subs989 = []Program{
-	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options986, Ends: true, Workdir: true},
-	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+var subs990 = []Program{
+	{Name: "clean", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "cmd", Operands: RunsText, Path: names{"cmd"}, Options: options987, Ends: true, Workdir: true},
+	{Name: "compile", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "credo", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "deps", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "deps.get", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "deps.update", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "dialyzer", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
 	{Name: "do", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "docs", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "ecto.migrate", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
 	{Name: "eval", Operands: Code, Path: names{"do"}, Workdir: true},
-	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "run", Operands: Script, Path: names{"run"}, Options: options987, Ends: true, Workdir: true},
-	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
-	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options988, Workdir: true},
+	{Name: "format", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "help", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "hex.info", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "loadpaths", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "new", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "phx.server", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "profile.eprof", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "release", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "run", Operands: Script, Path: names{"run"}, Options: options988, Ends: true, Workdir: true},
+	{Name: "test", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
+	{Name: "xref", Operands: Unread, Path: names{"test"}, Options: options989, Workdir: true},
 }
 
-var options990 = []Option{
+var options991 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
@@ -26596,13 +26632,13 @@ var options990 = []Option{
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options991 = []Option{
+var options992 = []Option{
 	{Names: names{"-m", "--mode"}, Value: Required},
 	{Names: names{"-Z"}},
 	{Names: names{"--context"}, Value: Optional},
 }
 
-var options992 = []Option{
+var options993 = []Option{
 	{Names: names{"-p"}, Value: Required, Effect: EffBelow},
 	{Names: names{"--tmpdir"}, Value: Optional, Effect: EffBelow},
 	{Names: names{"-V"}},
@@ -26613,7 +26649,7 @@ var options992 = []Option{
 	{Names: names{"-t"}},
 }
 
-var options993 = []Option{
+var options994 = []Option{
 	{Names: names{"--allow-uncaught"}},
 	{Names: names{"-A", "--async-only"}},
 	{Names: names{"-b", "--bail"}},
@@ -26663,7 +26699,7 @@ var options993 = []Option{
 	{Names: names{"--pass-on-failing-test-suite"}},
 }
 
-var options994 = []Option{
+var options995 = []Option{
 	{Names: names{"-d", "--silent"}},
 	{Names: names{"-l", "--logical"}},
 	{Names: names{"-e", "--exit-on-eof"}},
@@ -26679,7 +26715,7 @@ var options994 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options995 = []Option{
+var options996 = []Option{
 	{Names: names{"--client"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--server"}, Value: Required, Effect: EffRun},
 	{Names: names{"--ssh"}, Value: Required, Effect: EffRun},
@@ -26703,7 +26739,7 @@ var options995 = []Option{
 	{Names: names{"-o"}, Effect: EffUnproven},
 }
 
-var options996 = []Option{
+var options997 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-n"}},
@@ -26732,18 +26768,18 @@ var options996 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options997 = []Option{
+var options998 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options998 = []Option{
+var options999 = []Option{
 	{Names: names{"-d", "--working-directory"}, Value: Required},
 	{Names: names{"-n", "--no-map-working-directory"}},
 }
 
-var options999 = []Option{
+var options1000 = []Option{
 	{Names: names{"--format"}, Value: Required},
 	{Names: names{"-c", "--cpus"}, Value: Required},
 	{Names: names{"-d", "--disk"}, Value: Required},
@@ -26757,43 +26793,43 @@ var options999 = []Option{
 	{Names: names{"--timeout"}, Value: Required},
 }
 
-var options1000 = []Option{
+var options1001 = []Option{
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-p", "--parents"}},
 }
 
-var subs1001 = []Program{
+var subs1002 = []Program{
 	{Name: "alias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1000},
-	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options998},
-	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "clone", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "copy-files", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1001},
+	{Name: "delete", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options999},
+	{Name: "find", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "get", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "info", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "launch", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "list", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "ls", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
 	{Name: "mount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "networks", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "purge", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "restart", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "restore", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
 	{Name: "set", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "shell", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
-	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1000},
+	{Name: "snapshot", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "start", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "stop", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "suspend", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
+	{Name: "transfer", Style: Exact, Operands: Transfer, Path: names{"transfer"}, Options: options1001},
 	{Name: "umount", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
 	{Name: "unalias", Style: Exact, Operands: Unread, Path: names{"mount"}, Apart: true},
-	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options999},
+	{Name: "version", Style: Exact, Operands: Unread, Path: names{"list"}, Options: options1000},
 }
 
-var options1002 = []Option{
+var options1003 = []Option{
 	{Names: names{"-l"}, Value: Required, Effect: EffRun},
 	{Names: names{"-L"}, Value: Required, Effect: EffRun},
 	{Names: names{"-I"}, Value: Required, Effect: EffInput},
@@ -26802,7 +26838,7 @@ var options1002 = []Option{
 	{Names: names{"-ex"}, Value: Required, Effect: EffRun},
 }
 
-var options1003 = []Option{
+var options1004 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-a"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
@@ -26833,7 +26869,7 @@ var options1003 = []Option{
 	{Names: names{"-Z"}},
 }
 
-var options1004 = []Option{
+var options1005 = []Option{
 	{Names: names{"-u"}},
 	{Names: names{"--update"}, Value: Optional},
 	{Names: names{"--debug"}},
@@ -26852,7 +26888,7 @@ var options1004 = []Option{
 	{Names: names{"-Z", "--context"}},
 }
 
-var options1005 = []Option{
+var options1006 = []Option{
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffDir},
 	{Names: names{"-s", "--settings"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-gs", "--global-settings"}, Value: Required, Effect: EffProgram},
@@ -26902,7 +26938,7 @@ var options1005 = []Option{
 	{Names: names{"-up", "--update-plugins"}},
 }
 
-var options1006 = []Option{
+var options1007 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-V", "--version"}},
@@ -27017,7 +27053,7 @@ var options1006 = []Option{
 	{Names: names{"--cache-map"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1007 = []Option{
+var options1008 = []Option{
 	{Names: names{"-e", "--execute"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-D", "--database"}, Value: Required},
 	{Names: names{"-h", "--host"}, Value: Required},
@@ -27105,7 +27141,7 @@ var options1007 = []Option{
 	{Names: names{"--ssl-verify-server-cert"}},
 }
 
-var options1008 = []Option{
+var options1009 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-b"}},
@@ -27162,7 +27198,7 @@ var options1008 = []Option{
 	{Names: names{"--append-output"}},
 }
 
-var options1009 = []Option{
+var options1010 = []Option{
 	{Names: names{"-o", "--output", "--out", "--report-file", "--json-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--config", "--config-file", "--read-lang-def", "--force-lang-def"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--extract-with"}, Value: Required, Effect: EffRun},
@@ -27171,7 +27207,7 @@ var options1009 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1010 = []Option{
+var options1011 = []Option{
 	{Names: names{"-D", "--diag"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-F", "--filter"}, Value: Required, Effect: EffInput},
 	{Names: names{"-c", "--continuous"}},
@@ -27224,7 +27260,7 @@ var options1010 = []Option{
 	{Names: names{"--tipc"}},
 }
 
-var options1011 = []Option{
+var options1012 = []Option{
 	{Names: names{"--config", "--config-file", "--tsconfig"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--output", "--out", "--outfile", "--out-file", "--output-path", "--out-dir", "--outdir", "--outDir", "--output-dir", "--dist-dir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--plugin", "--plugins"}, Value: Required, Effect: EffPlugin},
@@ -27258,14 +27294,14 @@ var options1011 = []Option{
 	{Names: names{"-p"}, Value: Required},
 }
 
-var options1012 = []Option{
+var options1013 = []Option{
 	{Names: names{"-n", "--adjustment"}, Value: Required},
 	{Names: names{"-#"}},
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1013 = []Option{
+var options1014 = []Option{
 	{Names: names{"--version"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--quiet"}},
@@ -27281,7 +27317,7 @@ var options1013 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1014 = []Option{
+var options1015 = []Option{
 	{Names: names{"-c", "--command"}, Effect: EffOpaque},
 	{Names: names{"--expr"}, Value: Required, Effect: EffCode},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram},
@@ -27297,34 +27333,34 @@ var options1014 = []Option{
 	{Names: names{"--refresh"}},
 }
 
-var subs1015 = []Program{
-	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1014},
-	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1014},
+var subs1016 = []Program{
+	{Name: "build", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "bundle", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "config", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "copy", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "derivation", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "develop", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "edit", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "eval", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "flake", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "fmt", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "hash", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "log", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "path-info", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "print-dev-env", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "profile", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "registry", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "repl", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "run", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "search", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "shell", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "show-config", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "store", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "upgrade-nix", Operands: Unread, Path: names{"shell"}, Options: options1015},
+	{Name: "why-depends", Operands: Unread, Path: names{"shell"}, Options: options1015},
 }
 
-var options1016 = []Option{
+var options1017 = []Option{
 	{Names: names{"-p", "--packages"}, Effect: EffUnproven},
 	{Names: names{"--run"}, Value: Required, Effect: EffRun},
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
@@ -27339,7 +27375,7 @@ var options1016 = []Option{
 	{Names: names{"--keep"}, Value: Required},
 }
 
-var options1017 = []Option{
+var options1018 = []Option{
 	{Names: names{"-b", "--body-numbering"}, Value: Required},
 	{Names: names{"-d", "--section-delimiter"}, Value: Required},
 	{Names: names{"-f", "--footer-numbering"}, Value: Required},
@@ -27353,7 +27389,7 @@ var options1017 = []Option{
 	{Names: names{"-w", "--number-width"}, Value: Required},
 }
 
-var options1018 = []Option{
+var options1019 = []Option{
 	{Names: names{"-iL"}, Value: Required, Effect: EffRead},
 	{Names: names{"-iR"}, Value: Required},
 	{Names: names{"--exclude"}, Value: Required},
@@ -27497,7 +27533,7 @@ var options1018 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1019 = []Option{
+var options1020 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-p", "--print"}, Value: Optional, Effect: EffCode, Pattern: true},
 	{Names: names{"-pe"}, Value: Required, Effect: EffCode, Pattern: true},
@@ -27715,7 +27751,7 @@ var options1019 = []Option{
 	{Names: names{"--trace-atomics-wait"}},
 }
 
-var options1020 = []Option{
+var options1021 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-e", "--ext"}, Value: Required},
 	{Names: names{"-x", "--exec"}, Value: Required, Effect: EffRun},
@@ -27742,12 +27778,12 @@ var options1020 = []Option{
 	{Names: names{"--no-colors"}},
 }
 
-var options1021 = []Option{
+var options1022 = []Option{
 	{Names: names{"--help"}},
 	{Names: names{"--version"}},
 }
 
-var options1022 = []Option{
+var options1023 = []Option{
 	{Names: names{"-address"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-region"}, Value: Required},
 	{Names: names{"-namespace"}, Value: Required},
@@ -27764,7 +27800,7 @@ var options1022 = []Option{
 	{Names: names{"-var-file"}, Value: Required, Effect: EffLoad},
 }
 
-var options1023 = []Option{
+var options1024 = []Option{
 	{Names: names{"-task"}, Value: Required},
 	{Names: names{"-job"}},
 	{Names: names{"-i"}},
@@ -27773,7 +27809,7 @@ var options1023 = []Option{
 	{Names: names{"-group"}, Value: Required},
 }
 
-var options1024 = []Option{
+var options1025 = []Option{
 	{Names: names{"-f"}},
 	{Names: names{"-tail"}},
 	{Names: names{"-n"}, Value: Required},
@@ -27782,26 +27818,26 @@ var options1024 = []Option{
 	{Names: names{"-task"}, Value: Required},
 }
 
-var subs1025 = []Program{
-	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1023, Ends: true},
-	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
-	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1024},
+var subs1026 = []Program{
+	{Name: "checks", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"alloc", "exec"}, Options: options1024, Ends: true},
+	{Name: "fs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "logs", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "pause", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "restart", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "signal", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "status", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
+	{Name: "stop", Style: Dash, Path: names{"alloc", "logs"}, Options: options1025},
 }
 
-var options1026 = []Option{
+var options1027 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-policy-override"}},
 	{Names: names{"-output"}},
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1027 = []Program{
+var subs1028 = []Program{
 	{Name: "action", Style: Dash, Path: names{"job", "status"}},
 	{Name: "allocs", Style: Dash, Path: names{"job", "status"}},
 	{Name: "deployments", Style: Dash, Path: names{"job", "status"}},
@@ -27811,19 +27847,19 @@ var subs1027 = []Program{
 	{Name: "init", Style: Dash, Path: names{"job", "status"}},
 	{Name: "inspect", Style: Dash, Path: names{"job", "status"}},
 	{Name: "periodic", Style: Dash, Path: names{"job", "status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1027},
 	{Name: "promote", Style: Dash, Path: names{"job", "status"}},
 	{Name: "restart", Style: Dash, Path: names{"job", "status"}},
 	{Name: "revert", Style: Dash, Path: names{"job", "status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1027},
 	{Name: "scale", Style: Dash, Path: names{"job", "status"}},
 	{Name: "status", Style: Dash, Path: names{"job", "status"}},
 	{Name: "stop", Style: Dash, Path: names{"job", "status"}},
 	{Name: "tag", Style: Dash, Path: names{"job", "status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1026},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"job", "run"}, Options: options1027},
 }
 
-var options1028 = []Option{
+var options1029 = []Option{
 	{Names: names{"-check-index"}, Value: Required},
 	{Names: names{"-hcl1"}},
 	{Names: names{"-policy-override"}},
@@ -27831,22 +27867,22 @@ var options1028 = []Option{
 	{Names: names{"-hcl2-strict"}},
 }
 
-var subs1029 = []Program{
+var subs1030 = []Program{
 	{Name: "acl", Style: Dash, Path: names{"status"}},
-	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1025, Inherit: true},
+	{Name: "alloc", Style: Dash, Operands: Unread, Path: names{"alloc"}, Subs: subs1026, Inherit: true},
 	{Name: "deployment", Style: Dash, Path: names{"status"}},
 	{Name: "eval", Style: Dash, Path: names{"status"}},
-	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1023, Ends: true},
+	{Name: "exec", Style: Dash, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1024, Ends: true},
 	{Name: "inspect", Style: Dash, Path: names{"status"}},
-	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1027, Inherit: true},
+	{Name: "job", Style: Dash, Operands: Unread, Path: names{"job"}, Subs: subs1028, Inherit: true},
 	{Name: "logs", Style: Dash, Path: names{"status"}},
 	{Name: "monitor", Style: Dash, Path: names{"status"}},
 	{Name: "namespace", Style: Dash, Path: names{"status"}},
 	{Name: "node", Style: Dash, Path: names{"status"}},
 	{Name: "operator", Style: Dash, Path: names{"status"}},
-	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
+	{Name: "plan", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1029},
 	{Name: "quota", Style: Dash, Path: names{"status"}},
-	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
+	{Name: "run", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1029},
 	{Name: "scaling", Style: Dash, Path: names{"status"}},
 	{Name: "server", Style: Dash, Path: names{"status"}},
 	{Name: "service", Style: Dash, Path: names{"status"}},
@@ -27854,13 +27890,13 @@ var subs1029 = []Program{
 	{Name: "stop", Style: Dash, Path: names{"status"}},
 	{Name: "system", Style: Dash, Path: names{"status"}},
 	{Name: "ui", Style: Dash, Path: names{"status"}},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1028},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"run"}, Options: options1029},
 	{Name: "var", Style: Dash, Path: names{"status"}},
 	{Name: "version", Style: Dash, Path: names{"status"}},
 	{Name: "volume", Style: Dash, Path: names{"status"}},
 }
 
-var options1030 = []Option{
+var options1031 = []Option{
 	{Names: names{"-s", "--sequential", "--serial"}},
 	{Names: names{"-p", "--parallel"}},
 	{Names: names{"-c", "--continue-on-error"}},
@@ -27876,12 +27912,12 @@ var options1030 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1031 = []Option{
+var options1032 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--ignore"}, Value: Required},
 }
 
-var options1032 = []Option{
+var options1033 = []Option{
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--no"}},
 	{Names: names{"-n", "--node-arg"}, Value: Required, Effect: EffUnproven},
@@ -27909,7 +27945,7 @@ var options1032 = []Option{
 	{Names: names{"--force"}},
 }
 
-var options1033 = []Option{
+var options1034 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-m", "--mount"}, Value: Optional},
 	{Names: names{"-t", "--target"}, Value: Required},
@@ -27932,7 +27968,7 @@ var options1033 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1034 = []Option{
+var options1035 = []Option{
 	{Names: names{"-c", "--commands", "--command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-Command"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-EncodedCommand"}, Value: Required, Effect: EffOpaque},
@@ -27940,7 +27976,7 @@ var options1034 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1035 = []Option{
+var options1036 = []Option{
 	{Names: names{"-i", "--interleave"}, Value: Required},
 	{Names: names{"-p", "--preferred"}, Value: Required},
 	{Names: names{"-P", "--preferred-many"}, Value: Required},
@@ -27965,7 +28001,7 @@ var options1035 = []Option{
 	{Names: names{"--dump-nodes"}, Effect: EffUnproven},
 }
 
-var options1036 = []Option{
+var options1037 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 	{Names: names{"--debug"}},
 	{Names: names{"-d", "--delimiter"}, Value: Required},
@@ -27983,7 +28019,7 @@ var options1036 = []Option{
 	{Names: names{"--to-unit"}, Value: Required},
 }
 
-var options1037 = []Option{
+var options1038 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-init"}, Value: Required, Effect: EffProgram},
@@ -28001,7 +28037,7 @@ var options1037 = []Option{
 	{Names: names{"-unsafe"}},
 }
 
-var options1038 = []Option{
+var options1039 = []Option{
 	{Names: names{"--account"}, Value: Required},
 	{Names: names{"--cache"}},
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
@@ -28022,12 +28058,12 @@ var options1038 = []Option{
 	{Names: names{"--scope"}, Value: Required},
 }
 
-var options1039 = []Option{
+var options1040 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--reveal"}},
 }
 
-var options1040 = []Option{
+var options1041 = []Option{
 	{Names: names{"-o", "--out-file"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--in-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--file-mode"}, Value: Required},
@@ -28035,7 +28071,7 @@ var options1040 = []Option{
 	{Names: names{"-n", "--no-newline"}},
 }
 
-var options1041 = []Option{
+var options1042 = []Option{
 	{Names: names{"--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"--env-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--environment"}, Value: Required},
@@ -28051,39 +28087,39 @@ var options1041 = []Option{
 	{Names: names{"--forward-signals"}},
 }
 
-var subs1042 = []Program{
-	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1040, Apart: true},
-	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1040, Apart: true},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1041, Ends: true},
-	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
-	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1039},
+var subs1043 = []Program{
+	{Name: "account", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "activity", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "completion", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "configs", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "configure", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "connect", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "document", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "environments", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "events-api", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "group", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "import", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "inject", Style: Exact, Path: names{"read"}, Options: options1041, Apart: true},
+	{Name: "item", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "login", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "logout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "me", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "plugin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "projects", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "read", Style: Exact, Path: names{"read"}, Options: options1041, Apart: true},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Options: options1042, Ends: true},
+	{Name: "secrets", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "settings", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "signin", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "signout", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "update", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "user", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "vault", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
+	{Name: "whoami", Style: Exact, Operands: Unread, Path: names{"item"}, Options: options1040},
 }
 
-var options1043 = []Option{
+var options1044 = []Option{
 	{Names: names{"-o", "--owner"}},
 	{Names: names{"-h", "--human-readable"}},
 	{Names: names{"-M", "--remote-option"}, Value: Required, Effect: EffUnproven},
@@ -28257,7 +28293,7 @@ var options1043 = []Option{
 	{Names: names{"--time-limit"}, Value: Required},
 }
 
-var options1044 = []Option{
+var options1045 = []Option{
 	{Names: names{"-e"}},
 	{Names: names{"-d"}},
 	{Names: names{"-a", "-base64"}},
@@ -28301,7 +28337,7 @@ var options1044 = []Option{
 	{Names: names{"-list"}},
 }
 
-var options1045 = []Option{
+var options1046 = []Option{
 	{Names: names{"-in"}, Value: Required, Effect: EffInput},
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-inform"}, Value: Required},
@@ -28322,7 +28358,7 @@ var options1045 = []Option{
 	{Names: names{"-help"}},
 }
 
-var options1046 = []Option{
+var options1047 = []Option{
 	{Names: names{"-base64"}},
 	{Names: names{"-hex"}},
 	{Names: names{"-a"}},
@@ -28343,7 +28379,7 @@ var options1046 = []Option{
 	{Names: names{"-cipher-commands"}},
 }
 
-var options1047 = []Option{
+var options1048 = []Option{
 	{Names: names{"-connect"}, Value: Required},
 	{Names: names{"-host"}, Value: Required},
 	{Names: names{"-port"}, Value: Required},
@@ -28394,7 +28430,7 @@ var options1047 = []Option{
 	{Names: names{"-accept"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1048 = []Option{
+var options1049 = []Option{
 	{Names: names{"-new"}},
 	{Names: names{"-newkey"}, Value: Required},
 	{Names: names{"-x509"}},
@@ -28498,66 +28534,66 @@ var options1048 = []Option{
 	{Names: names{"-multivalue-rdn"}},
 }
 
-var subs1049 = []Program{
-	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
-	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
-	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
-	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1047, Shared: [][]Option{options1045}},
-	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1044, Shared: [][]Option{options1045}},
-	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
-	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1046, Shared: [][]Option{options1045}},
-	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1048, Shared: [][]Option{options1045}},
+var subs1050 = []Program{
+	{Name: "aes-128-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "aes-256-cbc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "asn1parse", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "base64", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "ca", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "ciphers", Style: Dash, Path: names{"s_client"}, Options: options1048, Shared: [][]Option{options1046}},
+	{Name: "cms", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "crl", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "crl2pkcs7", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "dgst", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "dhparam", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "dsa", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "dsaparam", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "ec", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "ecparam", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "enc", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "errstr", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "fipsinstall", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "gendsa", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "genpkey", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "genrsa", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "help", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "info", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "kdf", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "list", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "mac", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "md5", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "nseq", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "ocsp", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "passwd", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "pkcs12", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "pkcs7", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "pkcs8", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "pkey", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "pkeyparam", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "pkeyutl", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "prime", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "rand", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "req", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "rsa", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "rsautl", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "s_client", Style: Dash, Path: names{"s_client"}, Options: options1048, Shared: [][]Option{options1046}},
+	{Name: "s_server", Style: Dash, Path: names{"s_client"}, Options: options1048, Shared: [][]Option{options1046}},
+	{Name: "s_time", Style: Dash, Path: names{"s_client"}, Options: options1048, Shared: [][]Option{options1046}},
+	{Name: "sess_id", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "sha1", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "sha256", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "sha512", Style: Dash, Operands: Reads, Path: names{"dgst"}, Options: options1045, Shared: [][]Option{options1046}},
+	{Name: "smime", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "speed", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "spkac", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "storeutl", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "ts", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "verify", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
+	{Name: "version", Style: Dash, Path: names{"rand"}, Options: options1047, Shared: [][]Option{options1046}},
+	{Name: "x509", Style: Dash, Path: names{"x509"}, Options: options1049, Shared: [][]Option{options1046}},
 }
 
-var options1050 = []Option{
+var options1051 = []Option{
 	{Names: names{"-chdir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-help"}},
 	{Names: names{"-version", "-v"}},
@@ -28568,7 +28604,7 @@ var options1050 = []Option{
 	{Names: names{"--non-interactive"}},
 }
 
-var options1051 = []Option{
+var options1052 = []Option{
 	{Names: names{"-list"}, Value: Required},
 	{Names: names{"-write"}, Value: Required},
 	{Names: names{"-diff"}},
@@ -28577,7 +28613,7 @@ var options1051 = []Option{
 	{Names: names{"-recursive"}},
 }
 
-var options1052 = []Option{
+var options1053 = []Option{
 	{Names: names{"-backend"}, Value: Required},
 	{Names: names{"-backend-config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-force-copy"}},
@@ -28597,7 +28633,7 @@ var options1052 = []Option{
 	{Names: names{"-test-directory"}, Value: Required},
 }
 
-var options1053 = []Option{
+var options1054 = []Option{
 	{Names: names{"-out"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-var"}, Value: Required},
 	{Names: names{"-var-file"}, Value: Required, Effect: EffInput},
@@ -28628,7 +28664,7 @@ var options1053 = []Option{
 	{Names: names{"-exclude"}, Value: Required},
 }
 
-var options1054 = []Option{
+var options1055 = []Option{
 	{Names: names{"-json"}},
 	{Names: names{"-no-color"}},
 	{Names: names{"-raw"}},
@@ -28646,45 +28682,45 @@ var options1054 = []Option{
 	{Names: names{"-id"}, Value: Required},
 }
 
-var subs1055 = []Program{
-	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1051, Workdir: true},
-	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1052, Workdir: true},
-	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1053, Workdir: true},
-	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
-	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1054, Workdir: true},
+var subs1056 = []Program{
+	{Name: "apply", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "console", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "destroy", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "fmt", Style: Dash, Path: names{"fmt"}, Options: options1052, Workdir: true},
+	{Name: "force-unlock", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "get", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "graph", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "hclfmt", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "import", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "init", Style: Dash, Path: names{"init"}, Options: options1053, Workdir: true},
+	{Name: "login", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "logout", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "metadata", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "modules", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "output", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "plan", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "providers", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "refresh", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "run-all", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "show", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "stacks", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "state", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "taint", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "test", Style: Dash, Path: names{"plan"}, Options: options1054, Workdir: true},
+	{Name: "untaint", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "validate", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "version", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
+	{Name: "workspace", Style: Dash, Path: names{"validate"}, Options: options1055, Workdir: true},
 }
 
-var options1056 = []Option{
+var options1057 = []Option{
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-i"}, Effect: EffOpaque},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-s"}, Value: Required},
 }
 
-var options1057 = []Option{
+var options1058 = []Option{
 	{Names: names{"-color"}, Value: Required},
 	{Names: names{"-debug"}},
 	{Names: names{"-except"}, Value: Required},
@@ -28706,20 +28742,20 @@ var options1057 = []Option{
 	{Names: names{"-with-annotations"}},
 }
 
-var subs1058 = []Program{
-	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "fmt", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "hcl2_upgrade", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
-	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+var subs1059 = []Program{
+	{Name: "build", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "console", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "fix", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "fmt", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "hcl2_upgrade", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "init", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
+	{Name: "inspect", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
 	{Name: "plugins", Style: Dash, Operands: Unread, Path: names{"plugins"}, Workdir: true, Apart: true},
-	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1057, Workdir: true},
+	{Name: "validate", Style: Dash, Operands: Loads, Path: names{"build"}, Options: options1058, Workdir: true},
 	{Name: "version", Style: Dash, Path: names{"version"}, Workdir: true},
 }
 
-var options1059 = []Option{
+var options1060 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffOutput},
 	{Names: names{"-f", "-r", "--from", "--read"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-t", "-w", "--to", "--write"}, Value: Required, Effect: EffPlugin},
@@ -28818,7 +28854,7 @@ var options1059 = []Option{
 	{Names: names{"--ignore-args"}},
 }
 
-var options1060 = []Option{
+var options1061 = []Option{
 	{Names: names{"-0", "--null"}},
 	{Names: names{"-a", "--arg-file"}, Value: Required, Effect: EffRead},
 	{Names: names{"--arg-file-sep"}, Value: Required},
@@ -28982,13 +29018,13 @@ var options1060 = []Option{
 	{Names: names{"--tmuxpane"}, Effect: EffUnproven},
 }
 
-var options1061 = []Option{
+var options1062 = []Option{
 	{Names: names{"-d", "--delimiters"}, Value: Required},
 	{Names: names{"-s", "--serial"}},
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1062 = []Option{
+var options1063 = []Option{
 	{Names: names{"-b", "--backup"}},
 	{Names: names{"--backup-if-mismatch"}},
 	{Names: names{"--no-backup-if-mismatch"}},
@@ -29030,34 +29066,34 @@ var options1062 = []Option{
 	{Names: names{"-Z", "--set-utc"}},
 }
 
-var options1063 = []Option{
+var options1064 = []Option{
 	{Names: names{"-p"}},
 	{Names: names{"-P"}},
 	{Names: names{"--portability"}},
 }
 
-var options1064 = []Option{
+var options1065 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1065 = []Option{
+var options1066 = []Option{
 	{Names: names{"-keep-env", "--keep-env"}, Value: Optional},
 }
 
-var options1066 = []Option{
+var options1067 = []Option{
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
 	{Names: names{"-snapshot", "--snapshot"}, Value: Required},
 }
 
-var options1067 = []Option{
+var options1068 = []Option{
 	{Names: names{"-user", "--user"}, Value: Required},
 	{Names: names{"-group", "--group"}, Value: Required},
 	{Names: names{"-perms", "--perms"}, Value: Required},
 }
 
-var options1068 = []Option{
+var options1069 = []Option{
 	{Names: names{"-debug", "--debug"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
@@ -29107,49 +29143,49 @@ var options1068 = []Option{
 	{Names: names{"-bwlimit", "--bwlimit"}, Value: Required},
 }
 
-var subs1069 = []Program{
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
-	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1064, Stdin: true},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1065, Ends: true},
-	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1067},
-	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1066, Shared: [][]Option{options162}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
-	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1068, Shared: [][]Option{options162}},
+var subs1070 = []Program{
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "console", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1065, Stdin: true},
+	{Name: "cpusets", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "df", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "enter", Style: Joined, Operands: Unread, Path: names{"enter"}, Options: options1065, Stdin: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"exec"}, Options: options1066, Ends: true},
+	{Name: "fsck", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "fstrim", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "mount", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "move-volume", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "move_volume", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "pull", Style: Joined, Operands: Unread, Path: names{"pull"}, Options: options1068},
+	{Name: "push", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "rescan", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "restore", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1067, Shared: [][]Option{options162}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
+	{Name: "unmount", Style: Joined, Path: names{"start"}, Options: options1069, Shared: [][]Option{options162}},
 }
 
-var options1070 = []Option{
+var options1071 = []Option{
 	{Names: names{"-f"}, Value: Required},
 	{Names: names{"-l"}, Value: Required},
 	{Names: names{"-r"}, Value: Required},
@@ -29178,7 +29214,7 @@ var options1070 = []Option{
 	{Names: names{"-eol"}, Value: Required},
 }
 
-var options1071 = []Option{
+var options1072 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-V", "--version"}},
@@ -29198,7 +29234,7 @@ var options1071 = []Option{
 	{Names: names{"--manifest-path"}, Value: Required, Effect: EffDir},
 }
 
-var options1072 = []Option{
+var options1073 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output", "--dest"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--clean"}},
@@ -29208,7 +29244,7 @@ var options1072 = []Option{
 	{Names: names{"--no-clean"}},
 }
 
-var options1073 = []Option{
+var options1074 = []Option{
 	{Names: names{"--list"}},
 	{Names: names{"--unset"}},
 	{Names: names{"--local"}},
@@ -29216,7 +29252,7 @@ var options1073 = []Option{
 	{Names: names{"--priority"}, Value: Required},
 }
 
-var options1074 = []Option{
+var options1075 = []Option{
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--without-hashes"}},
@@ -29235,7 +29271,7 @@ var options1074 = []Option{
 	{Names: names{"--pyproject"}},
 }
 
-var options1075 = []Option{
+var options1076 = []Option{
 	{Names: names{"--only"}, Value: Required},
 	{Names: names{"--with"}, Value: Required},
 	{Names: names{"--without"}, Value: Required},
@@ -29274,7 +29310,7 @@ var options1075 = []Option{
 	{Names: names{"--prod"}},
 }
 
-var options1076 = []Option{
+var options1077 = []Option{
 	{Names: names{"--name"}, Value: Required},
 	{Names: names{"--src"}},
 	{Names: names{"--flat"}},
@@ -29287,7 +29323,7 @@ var options1076 = []Option{
 	{Names: names{"-i", "--interactive"}},
 }
 
-var options1077 = []Option{
+var options1078 = []Option{
 	{Names: names{"-r", "--repository"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-u", "--username"}, Value: Required},
 	{Names: names{"-p", "--password"}, Value: Required},
@@ -29300,7 +29336,7 @@ var options1077 = []Option{
 	{Names: names{"--no-build"}},
 }
 
-var options1078 = []Option{
+var options1079 = []Option{
 	{Names: names{"-t", "--tree"}},
 	{Names: names{"-l", "--latest"}},
 	{Names: names{"-o", "--outdated"}},
@@ -29320,63 +29356,63 @@ var options1078 = []Option{
 	{Names: names{"--dev"}},
 }
 
-var subs1079 = []Program{
-	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+var subs1080 = []Program{
+	{Name: "about", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
 	{Name: "activate", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1072, Workdir: true},
-	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1073, Workdir: true, Named: true},
-	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "add", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "build", Style: Exact, Operands: Outputs, Path: names{"build"}, Options: options1073, Workdir: true},
+	{Name: "cache", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "completion", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1074, Workdir: true, Named: true},
+	{Name: "debug", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "dep", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "env", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
 	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Ends: true, Workdir: true},
-	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1074, Workdir: true},
-	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1076, Workdir: true},
-	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "export", Style: Exact, Path: names{"export"}, Options: options1075, Workdir: true},
+	{Name: "fix", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "fmt", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "format", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "global", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "graph", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "import", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "info", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "init", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "install", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "lint", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "list", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "lock", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "new", Style: Exact, Operands: Places, Path: names{"new"}, Options: options1077, Workdir: true},
+	{Name: "outdated", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
 	{Name: "plugin", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1077, Workdir: true},
-	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1074, Workdir: true},
+	{Name: "publish", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1078, Workdir: true},
+	{Name: "remove", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "requirements", Style: Exact, Path: names{"export"}, Options: options1075, Workdir: true},
 	{Name: "run", Style: Exact, Operands: RunsArgs, Path: names{"run"}, Ends: true, Workdir: true},
-	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
+	{Name: "scripts", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "search", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
 	{Name: "self", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
 	{Name: "shell", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1073, Workdir: true, Named: true},
-	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "source", Style: Exact, Path: names{"config"}, Options: options1074, Workdir: true, Named: true},
+	{Name: "status", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "sync", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "task", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "test", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
 	{Name: "tools", Style: Exact, Path: names{"shell"}, Workdir: true, Apart: true},
-	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1077, Workdir: true},
-	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
-	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1078, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1075, Workdir: true, Named: true},
+	{Name: "tree", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "uninstall", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "update", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "upgrade", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "upload", Style: Exact, Operands: Loads, Path: names{"publish"}, Options: options1078, Workdir: true},
+	{Name: "use", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
+	{Name: "verify", Style: Exact, Path: names{"show"}, Options: options1079, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"install"}, Options: options1076, Workdir: true, Named: true},
 }
 
-var options1080 = []Option{
+var options1081 = []Option{
 	{Names: names{"-d", "--desc"}},
 	{Names: names{"-v", "--long-desc"}},
 	{Names: names{"--no-desc"}},
@@ -29385,7 +29421,7 @@ var options1080 = []Option{
 	{Names: names{"-j", "--json"}},
 }
 
-var options1081 = []Option{
+var options1082 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29419,7 +29455,7 @@ var options1081 = []Option{
 	{Names: names{"--vmlinux"}, Value: Required, Effect: EffInput},
 }
 
-var options1082 = []Option{
+var options1083 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required, Effect: EffInput},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-n", "--show-nr-samples"}},
@@ -29448,7 +29484,7 @@ var options1082 = []Option{
 	{Names: names{"--header"}},
 }
 
-var options1083 = []Option{
+var options1084 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29475,7 +29511,7 @@ var options1083 = []Option{
 	{Names: names{"-j", "--json-output"}},
 }
 
-var options1084 = []Option{
+var options1085 = []Option{
 	{Names: names{"-e", "--event"}, Value: Required},
 	{Names: names{"-a", "--all-cpus"}},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -29493,7 +29529,7 @@ var options1084 = []Option{
 	{Names: names{"-D", "--delay"}, Value: Required},
 }
 
-var subs1085 = []Program{
+var subs1086 = []Program{
 	{Name: "annotate", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "archive", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "bench", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
@@ -29512,23 +29548,23 @@ var subs1085 = []Program{
 	{Name: "kmem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kvm", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "kwork", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1080},
+	{Name: "list", Style: POSIX, Path: names{"list"}, Options: options1081},
 	{Name: "lock", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "mem", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "probe", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1081, Ends: true, Here: true},
-	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1082},
+	{Name: "record", Style: POSIX, Operands: RunsArgs, Path: names{"record"}, Options: options1082, Ends: true, Here: true},
+	{Name: "report", Style: POSIX, Path: names{"report"}, Options: options1083},
 	{Name: "sched", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "script", Style: POSIX, Operands: Unread, Path: names{"script"}},
-	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1083, Ends: true},
+	{Name: "stat", Style: POSIX, Operands: RunsArgs, Path: names{"stat"}, Options: options1084, Ends: true},
 	{Name: "test", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "timechart", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 	{Name: "top", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
-	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1084, Ends: true},
+	{Name: "trace", Style: POSIX, Operands: RunsArgs, Path: names{"trace"}, Options: options1085, Ends: true},
 	{Name: "version", Style: POSIX, Operands: Unread, Path: names{"annotate"}},
 }
 
-var options1086 = []Option{
+var options1087 = []Option{
 	{Names: names{"-0"}},
 	{Names: names{"-#"}},
 	{Names: names{"-a"}},
@@ -29565,7 +29601,7 @@ var options1086 = []Option{
 	{Names: names{"--version"}, Effect: EffPattern},
 }
 
-var options1087 = []Option{
+var options1088 = []Option{
 	{Names: names{"-d", "--delimiter"}, Value: Required},
 	{Names: names{"-l", "--list-name"}},
 	{Names: names{"-a", "--list-full"}},
@@ -29602,7 +29638,7 @@ var options1087 = []Option{
 	{Names: names{"--queue"}, Value: Required},
 }
 
-var options1088 = []Option{
+var options1089 = []Option{
 	{Names: names{"-a", "--interactive"}, Effect: EffOpaque},
 	{Names: names{"-b", "--bindpath"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-C", "--no-chdir"}},
@@ -29638,7 +29674,7 @@ var options1088 = []Option{
 	{Names: names{"--ri", "--rextinfo"}, Value: Required, Effect: EffPattern},
 }
 
-var options1089 = []Option{
+var options1090 = []Option{
 	{Names: names{"--bootstrap", "--autoload-file", "-a"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-c", "--configuration", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--no-configuration"}},
@@ -29690,7 +29726,7 @@ var options1089 = []Option{
 	{Names: names{"--allow-root"}},
 }
 
-var options1090 = []Option{
+var options1091 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--annotate"}, Value: Required},
 	{Names: names{"-l", "--indentlevel"}, Value: Required},
@@ -29699,7 +29735,7 @@ var options1090 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1091 = []Option{
+var options1092 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-H", "--require-handler"}},
 	{Names: names{"-q", "--queue"}, Value: Required},
@@ -29741,7 +29777,7 @@ var options1091 = []Option{
 	{Names: names{"--lightweight"}},
 }
 
-var options1092 = []Option{
+var options1093 = []Option{
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-i"}, Value: Required},
 	{Names: names{"-w"}, Value: Required},
@@ -29781,7 +29817,7 @@ var options1092 = []Option{
 	{Names: names{"-N"}, Value: Required},
 }
 
-var options1093 = []Option{
+var options1094 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--debug"}},
 	{Names: names{"--isolated"}},
@@ -29810,14 +29846,14 @@ var options1093 = []Option{
 	{Names: names{"--resume-retries"}, Value: Required},
 }
 
-var options1094 = []Option{
+var options1095 = []Option{
 	{Names: names{"--editor"}, Value: Required, Effect: EffRun},
 	{Names: names{"--global"}},
 	{Names: names{"--user"}},
 	{Names: names{"--site"}},
 }
 
-var subs1095 = []Program{
+var subs1096 = []Program{
 	{Name: "debug", Path: names{"config", "list"}},
 	{Name: "edit", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 	{Name: "get", Path: names{"config", "list"}},
@@ -29826,7 +29862,7 @@ var subs1095 = []Program{
 	{Name: "unset", Path: names{"config", "set"}, Apart: true, Home: ".config/pip/pip.conf"},
 }
 
-var options1096 = []Option{
+var options1097 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--build-constraint"}, Value: Required, Effect: EffLoad},
@@ -29878,7 +29914,7 @@ var options1096 = []Option{
 	{Names: names{"--no-verify"}},
 }
 
-var options1097 = []Option{
+var options1098 = []Option{
 	{Names: names{"-o", "--outdated"}},
 	{Names: names{"-u", "--uptodate"}},
 	{Names: names{"-e", "--editable"}},
@@ -29900,7 +29936,7 @@ var options1097 = []Option{
 	{Names: names{"--no-index"}},
 }
 
-var options1098 = []Option{
+var options1099 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-c", "--constraint"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-e", "--editable"}, Value: Required, Effect: EffLoad},
@@ -29909,35 +29945,35 @@ var options1098 = []Option{
 	{Names: names{"--pre"}},
 }
 
-var options1099 = []Option{
+var options1100 = []Option{
 	{Names: names{"-r", "--requirement"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-y", "--yes"}},
 	{Names: names{"--root-user-action"}, Value: Required},
 	{Names: names{"--break-system-packages"}},
 }
 
-var subs1100 = []Program{
-	{Name: "cache", Path: names{"list"}, Options: options1097},
-	{Name: "check", Path: names{"list"}, Options: options1097},
-	{Name: "completion", Path: names{"list"}, Options: options1097},
-	{Name: "config", Path: names{"config"}, Options: options1094, Subs: subs1095, Inherit: true},
-	{Name: "debug", Path: names{"list"}, Options: options1097},
-	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
-	{Name: "freeze", Path: names{"list"}, Options: options1097},
-	{Name: "hash", Path: names{"list"}, Options: options1097},
-	{Name: "help", Path: names{"list"}, Options: options1097},
-	{Name: "index", Path: names{"list"}, Options: options1097},
-	{Name: "inspect", Path: names{"list"}, Options: options1097},
-	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1097},
-	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1098, Named: true},
-	{Name: "search", Path: names{"list"}, Options: options1097},
-	{Name: "show", Path: names{"list"}, Options: options1097},
-	{Name: "uninstall", Path: names{"uninstall"}, Options: options1099},
-	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1096, Named: true},
+var subs1101 = []Program{
+	{Name: "cache", Path: names{"list"}, Options: options1098},
+	{Name: "check", Path: names{"list"}, Options: options1098},
+	{Name: "completion", Path: names{"list"}, Options: options1098},
+	{Name: "config", Path: names{"config"}, Options: options1095, Subs: subs1096, Inherit: true},
+	{Name: "debug", Path: names{"list"}, Options: options1098},
+	{Name: "download", Operands: Loads, Path: names{"install"}, Options: options1097, Named: true},
+	{Name: "freeze", Path: names{"list"}, Options: options1098},
+	{Name: "hash", Path: names{"list"}, Options: options1098},
+	{Name: "help", Path: names{"list"}, Options: options1098},
+	{Name: "index", Path: names{"list"}, Options: options1098},
+	{Name: "inspect", Path: names{"list"}, Options: options1098},
+	{Name: "install", Operands: Loads, Path: names{"install"}, Options: options1097, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1098},
+	{Name: "lock", Operands: Loads, Path: names{"lock"}, Options: options1099, Named: true},
+	{Name: "search", Path: names{"list"}, Options: options1098},
+	{Name: "show", Path: names{"list"}, Options: options1098},
+	{Name: "uninstall", Path: names{"uninstall"}, Options: options1100},
+	{Name: "wheel", Operands: Loads, Path: names{"install"}, Options: options1097, Named: true},
 }
 
-var options1101 = []Option{
+var options1102 = []Option{
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--version"}},
@@ -29945,7 +29981,7 @@ var options1101 = []Option{
 	{Names: names{"--global"}},
 }
 
-var options1102 = []Option{
+var options1103 = []Option{
 	{Names: names{"--python"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--pip-args"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-i", "--index-url"}, Value: Required, Effect: EffUnproven},
@@ -29956,13 +29992,13 @@ var options1102 = []Option{
 	{Names: names{"--preinstall"}, Value: Required},
 }
 
-var options1103 = []Option{
+var options1104 = []Option{
 	{Names: names{"--json"}},
 	{Names: names{"--short"}},
 	{Names: names{"--include-injected"}},
 }
 
-var options1104 = []Option{
+var options1105 = []Option{
 	{Names: names{"--spec"}, Value: Required},
 	{Names: names{"--path"}},
 	{Names: names{"--no-cache"}},
@@ -29977,31 +30013,31 @@ var options1104 = []Option{
 	{Names: names{"--fetch-missing-python"}},
 }
 
-var subs1105 = []Program{
-	{Name: "completions", Path: names{"list"}, Options: options1103},
-	{Name: "ensurepath", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "environment", Path: names{"list"}, Options: options1103},
-	{Name: "help", Path: names{"list"}, Options: options1103},
-	{Name: "inject", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "install", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "install-all", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "interpreter", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "list", Path: names{"list"}, Options: options1103},
-	{Name: "pin", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "reinstall", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "reinstall-all", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1104, Ends: true},
+var subs1106 = []Program{
+	{Name: "completions", Path: names{"list"}, Options: options1104},
+	{Name: "ensurepath", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "environment", Path: names{"list"}, Options: options1104},
+	{Name: "help", Path: names{"list"}, Options: options1104},
+	{Name: "inject", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "install", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "install-all", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "interpreter", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "list", Path: names{"list"}, Options: options1104},
+	{Name: "pin", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "reinstall", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "reinstall-all", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "run", Operands: RunsArgs, Path: names{"run"}, Options: options1105, Ends: true},
 	{Name: "runpip", Operands: Unread, Path: names{"runpip"}},
-	{Name: "uninject", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "uninstall", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "uninstall-all", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "unpin", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "upgrade", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "upgrade-all", Path: names{"install"}, Options: options1102, Named: true},
-	{Name: "upgrade-shared", Path: names{"install"}, Options: options1102, Named: true},
+	{Name: "uninject", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "uninstall", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "uninstall-all", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "unpin", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "upgrade", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "upgrade-all", Path: names{"install"}, Options: options1103, Named: true},
+	{Name: "upgrade-shared", Path: names{"install"}, Options: options1103, Named: true},
 }
 
-var options1106 = []Option{
+var options1107 = []Option{
 	{Names: names{"--user"}, Value: Required},
 	{Names: names{"--disable-internal-agent"}},
 	{Names: names{"--keep-cwd"}},
@@ -30009,7 +30045,7 @@ var options1106 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1107 = []Option{
+var options1108 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"--host"}, Value: Required},
 	{Names: names{"--port"}, Value: Required},
@@ -30021,7 +30057,7 @@ var options1107 = []Option{
 	{Names: names{"--reporter"}, Value: Required, Effect: EffPlugin},
 }
 
-var options1108 = []Option{
+var options1109 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--debug"}},
 	{Names: names{"-g", "--grep"}, Value: Required},
@@ -30061,28 +30097,28 @@ var options1108 = []Option{
 	{Names: names{"--test-list-invert"}, Value: Required, Effect: EffInput},
 }
 
-var subs1109 = []Program{
-	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1108, Workdir: true},
-	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
-	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1107, Workdir: true},
+var subs1110 = []Program{
+	{Name: "clear-cache", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "codegen", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "cr", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "ff", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "help", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "install", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "install-deps", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "launch-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "merge-reports", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "open", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "pdf", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "run-server", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "screenshot", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "show-report", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "show-trace", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "test", Style: Exact, Path: names{"test"}, Options: options1109, Workdir: true},
+	{Name: "uninstall", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
+	{Name: "wk", Style: Exact, Operands: Unread, Path: names{"show-report"}, Options: options1108, Workdir: true},
 }
 
-var options1110 = []Option{
+var options1111 = []Option{
 	{Names: names{"-C", "--dir"}, Value: Required, Effect: EffDir},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-r", "--recursive"}},
@@ -30178,51 +30214,51 @@ var options1110 = []Option{
 	{Names: names{"--config"}, Value: Required},
 }
 
-var options1111 = []Option{
+var options1112 = []Option{
 	{Names: names{"-g", "--global"}},
 	{Names: names{"--location"}, Value: Required},
 	{Names: names{"--json"}},
 }
 
-var options1112 = []Option{
+var options1113 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"--package"}, Value: Required},
 }
 
-var options1113 = []Option{
+var options1114 = []Option{
 	{Names: names{"-c", "--shell-mode"}},
 }
 
-var options1114 = []Option{
+var options1115 = []Option{
 	{Names: names{"-e", "--eval"}, Value: Required, Effect: EffCode},
 	{Names: names{"-p", "--print"}, Value: Required, Effect: EffCode},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffProgram},
 }
 
-var subs1115 = []Program{
+var subs1116 = []Program{
 	{Name: "add", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "approve-builds", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "audit", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "bin", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
+	{Name: "c", Style: Exact, Path: names{"config"}, Options: options1112, Workdir: true, Special: "npm"},
 	{Name: "cache", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "cat-file", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "cat-index", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "catalog", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ci", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
+	{Name: "config", Style: Exact, Path: names{"config"}, Options: options1112, Workdir: true, Special: "npm"},
 	{Name: "create", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dedupe", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "deploy", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "dislink", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1112, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "dlx", Style: Exact, Operands: RunsArgs, Path: names{"dlx"}, Options: options1113, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "docs", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "doctor", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "env", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1113, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "exec", Style: Exact, Operands: RunsArgs, Path: names{"exec"}, Options: options1114, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "fetch", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "find-hash", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
+	{Name: "get", Style: Exact, Path: names{"config"}, Options: options1112, Workdir: true, Special: "npm"},
 	{Name: "help", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "i", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ignored-builds", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
@@ -30239,7 +30275,7 @@ var subs1115 = []Program{
 	{Name: "ll", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "ln", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "ls", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
-	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1114, Ends: true, Workdir: true, Special: "runner"},
+	{Name: "node", Style: Exact, Operands: Unread, Path: names{"node"}, Options: options1115, Ends: true, Workdir: true, Special: "runner"},
 	{Name: "outdated", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "pack", Style: Exact, Path: names{"install"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "patch", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
@@ -30259,7 +30295,7 @@ var subs1115 = []Program{
 	{Name: "search", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "self-update", Style: Exact, Path: names{"self-update"}, Workdir: true, Apart: true, Special: "runner"},
 	{Name: "server", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
-	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1111, Workdir: true, Special: "npm"},
+	{Name: "set", Style: Exact, Path: names{"config"}, Options: options1112, Workdir: true, Special: "npm"},
 	{Name: "setup", Style: Exact, Operands: Unread, Path: names{"create"}, Workdir: true, Named: true, Special: "runner"},
 	{Name: "show", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 	{Name: "start", Style: Exact, Path: names{"run"}, Ends: true, Workdir: true, Special: "runner"},
@@ -30279,19 +30315,19 @@ var subs1115 = []Program{
 	{Name: "why", Style: Exact, Path: names{"list"}, Workdir: true, Special: "runner"},
 }
 
-var options1116 = []Option{
+var options1117 = []Option{
 	{Names: names{"--package"}, Value: Required},
 	{Names: names{"-c", "--shell-mode"}},
 	{Names: names{"-s", "--silent"}},
 }
 
-var options1117 = []Option{
+var options1118 = []Option{
 	{Names: names{"-n"}},
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 }
 
-var options1118 = []Option{
+var options1119 = []Option{
 	{Names: names{"-#"}},
 	{Names: names{"+"}},
 	{Names: names{"--columns"}, Value: Required},
@@ -30319,14 +30355,14 @@ var options1118 = []Option{
 	{Names: names{"-W", "--page-width"}, Value: Required},
 }
 
-var options1119 = []Option{
+var options1120 = []Option{
 	{Names: names{"-c", "--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"--color"}, Value: Required},
 	{Names: names{"-h", "--help"}},
 	{Names: names{"-V", "--version"}},
 }
 
-var options1120 = []Option{
+var options1121 = []Option{
 	{Names: names{"-a", "--all-files"}},
 	{Names: names{"--files"}, Value: Required},
 	{Names: names{"-s", "--from-ref", "--source"}, Value: Required},
@@ -30340,7 +30376,7 @@ var options1120 = []Option{
 	{Names: names{"--fail-fast"}},
 }
 
-var subs1121 = []Program{
+var subs1122 = []Program{
 	{Name: "auto-update", Path: names{"install"}, Workdir: true},
 	{Name: "autoupdate", Path: names{"install"}, Workdir: true},
 	{Name: "clean", Path: names{"install"}, Workdir: true},
@@ -30352,7 +30388,7 @@ var subs1121 = []Program{
 	{Name: "install", Path: names{"install"}, Workdir: true},
 	{Name: "install-hooks", Path: names{"install"}, Workdir: true},
 	{Name: "migrate-config", Path: names{"install"}, Workdir: true},
-	{Name: "run", Path: names{"run"}, Options: options1120, Workdir: true},
+	{Name: "run", Path: names{"run"}, Options: options1121, Workdir: true},
 	{Name: "sample-config", Path: names{"install"}, Workdir: true},
 	{Name: "try-repo", Path: names{"install"}, Workdir: true},
 	{Name: "uninstall", Path: names{"install"}, Workdir: true},
@@ -30360,7 +30396,7 @@ var subs1121 = []Program{
 	{Name: "validate-manifest", Path: names{"install"}, Workdir: true},
 }
 
-var options1122 = []Option{
+var options1123 = []Option{
 	{Names: names{"-c", "--check"}},
 	{Names: names{"-l", "--list-different"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -30414,7 +30450,7 @@ var options1122 = []Option{
 	{Names: names{"-v", "--version"}},
 }
 
-var options1123 = []Option{
+var options1124 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-c"}},
@@ -30441,15 +30477,15 @@ var options1123 = []Option{
 	{Names: names{"-z"}, Effect: EffOpaque},
 }
 
-var options1124 = []Option{
+var options1125 = []Option{
 	{Names: names{"-0", "--null"}},
 }
 
-var options1125 = []Option{
+var options1126 = []Option{
 	{Names: names{"-v"}, Value: Required},
 }
 
-var options1126 = []Option{
+var options1127 = []Option{
 	{Names: names{"--noheadings"}},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-p", "--pid"}, Value: Required},
@@ -30475,7 +30511,7 @@ var options1126 = []Option{
 	{Names: names{"-y", "--rttime"}, Value: Optional},
 }
 
-var options1127 = []Option{
+var options1128 = []Option{
 	{Names: names{"-r", "--rootfs"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-b", "--bind", "-m", "--mount"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-q", "--qemu"}, Value: Required, Effect: EffProgram},
@@ -30495,7 +30531,7 @@ var options1127 = []Option{
 	{Names: names{"-n"}},
 }
 
-var options1128 = []Option{
+var options1129 = []Option{
 	{Names: names{"-I", "--proto_path"}, Value: Required},
 	{Names: names{"--plugin"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-o", "--descriptor_set_out"}, Value: Required, Effect: EffWrite},
@@ -30530,12 +30566,12 @@ var options1128 = []Option{
 	{Names: names{"--experimental_allow_proto3_optional"}},
 }
 
-var options1129 = []Option{
+var options1130 = []Option{
 	{Names: names{"-q"}},
 	{Names: names{"-f"}, Value: Required, Effect: EffProgram},
 }
 
-var options1130 = []Option{
+var options1131 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-A", "-e"}},
 	{Names: names{"-c"}},
@@ -30599,7 +30635,7 @@ var options1130 = []Option{
 	{Names: names{"-P"}},
 }
 
-var options1131 = []Option{
+var options1132 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-d", "--dbname"}, Value: Required},
 	{Names: names{"-f", "--file"}, Value: Required, Effect: EffProgram, Pattern: true},
@@ -30637,7 +30673,7 @@ var options1131 = []Option{
 	{Names: names{"-W", "--password"}},
 }
 
-var options1132 = []Option{
+var options1133 = []Option{
 	{Names: names{"-A", "--auto-reference"}},
 	{Names: names{"-G", "--traditional"}},
 	{Names: names{"-F", "--flag-truncation"}, Value: Required},
@@ -30656,7 +30692,7 @@ var options1132 = []Option{
 	{Names: names{"-w", "--width"}, Value: Required},
 }
 
-var options1133 = []Option{
+var options1134 = []Option{
 	{Names: names{"-p", "--progress"}},
 	{Names: names{"-t", "--timer"}},
 	{Names: names{"-e", "--eta"}},
@@ -30701,7 +30737,7 @@ var options1133 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1134 = []Option{
+var options1135 = []Option{
 	{Names: names{"-link0", "--link0"}, Value: Required},
 	{Names: names{"-link1", "--link1"}, Value: Required},
 	{Names: names{"-nodeid", "--nodeid"}, Value: Required},
@@ -30712,7 +30748,7 @@ var options1134 = []Option{
 	{Names: names{"-clustername", "--clustername"}, Value: Required},
 }
 
-var options1135 = []Option{
+var options1136 = []Option{
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-silent", "--silent"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -30721,30 +30757,30 @@ var options1135 = []Option{
 	{Names: names{"-get_migration_ip", "--get_migration_ip"}, Value: Optional},
 }
 
-var subs1136 = []Program{
-	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1134},
-	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1134},
-	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1134},
-	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1134},
-	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1135},
-	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1135},
+var subs1137 = []Program{
+	{Name: "add", Style: Joined, Path: names{"add"}, Options: options1135},
+	{Name: "addnode", Style: Joined, Path: names{"add"}, Options: options1135},
+	{Name: "apiver", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "create", Style: Joined, Path: names{"add"}, Options: options1135},
+	{Name: "delnode", Style: Joined, Path: names{"add"}, Options: options1135},
+	{Name: "expected", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "help", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "keygen", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "mtunnel", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "nodes", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "qdevice", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "status", Style: Joined, Path: names{"status"}, Options: options1136},
+	{Name: "updatecerts", Style: Joined, Path: names{"status"}, Options: options1136},
 }
 
-var options1137 = []Option{
+var options1138 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-commands", "--commands"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-hookscript", "--hookscript"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-args", "--args"}, Value: Required, Effect: EffOpaque},
 }
 
-var options1138 = []Option{
+var options1139 = []Option{
 	{Names: names{"-command", "--command"}, Value: Required},
 	{Names: names{"-returns", "--returns"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
@@ -30757,23 +30793,23 @@ var options1138 = []Option{
 	{Names: names{"-enabled", "--enabled"}, Value: Optional},
 }
 
-var subs1139 = []Program{
-	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
-	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
-	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1137, Shared: [][]Option{options162}},
-	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1138, Shared: [][]Option{options162}},
+var subs1140 = []Program{
+	{Name: "create", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "delete", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "get", Style: Joined, Path: names{"get"}, Options: options1139, Shared: [][]Option{options162}},
+	{Name: "help", Style: Joined, Path: names{"get"}, Options: options1139, Shared: [][]Option{options162}},
+	{Name: "ls", Style: Joined, Path: names{"get"}, Options: options1139, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Operands: Unread, Path: names{"create"}, Options: options1138, Shared: [][]Option{options162}},
+	{Name: "usage", Style: Joined, Path: names{"get"}, Options: options1139, Shared: [][]Option{options162}},
 }
 
-var options1140 = []Option{
+var options1141 = []Option{
 	{Names: names{"-L", "--logical"}},
 	{Names: names{"-P", "--physical"}},
 	{Names: names{"-W"}},
 }
 
-var options1141 = []Option{
+var options1142 = []Option{
 	{Names: names{"-l"}},
 	{Names: names{"-r"}, Value: Required},
 	{Names: names{"-f"}},
@@ -30791,7 +30827,7 @@ var options1141 = []Option{
 	{Names: names{"-e"}, Value: Required},
 }
 
-var options1142 = []Option{
+var options1143 = []Option{
 	{Names: names{"-b"}, Effect: EffUnproven},
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-n"}, Value: Required},
@@ -30799,7 +30835,7 @@ var options1142 = []Option{
 	{Names: names{"-w"}, Effect: EffWriteHere},
 }
 
-var options1143 = []Option{
+var options1144 = []Option{
 	{Names: names{"-o", "--outdir"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-s", "--sdist"}},
 	{Names: names{"-w", "--wheel"}},
@@ -30812,7 +30848,7 @@ var options1143 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1144 = []Option{
+var options1145 = []Option{
 	{Names: names{"-b"}},
 	{Names: names{"-bb"}},
 	{Names: names{"-B"}},
@@ -30844,7 +30880,7 @@ var options1144 = []Option{
 	{Names: names{"-2"}},
 }
 
-var options1145 = []Option{
+var options1146 = []Option{
 	{Names: names{"-k"}, Value: Required},
 	{Names: names{"-m"}, Value: Required},
 	{Names: names{"--markers"}},
@@ -31031,20 +31067,20 @@ var options1145 = []Option{
 	{Names: names{"--cache"}, Value: Required},
 }
 
-var options1146 = []Option{
+var options1147 = []Option{
 	{Names: names{"-pass-stdin", "--pass-stdin"}, Value: Optional},
 	{Names: names{"-synchronous", "--synchronous"}, Value: Optional},
 	{Names: names{"-timeout", "--timeout"}, Value: Required},
 }
 
-var subs1147 = []Program{
+var subs1148 = []Program{
 	{Name: "cmd", Style: Joined, Path: names{"guest", "cmd"}},
-	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1146, Ends: true},
+	{Name: "exec", Style: Joined, Operands: RunsArgs, Skip: 1, Path: names{"guest", "exec"}, Options: options1147, Ends: true},
 	{Name: "exec-status", Style: Joined, Path: names{"guest", "cmd"}},
 	{Name: "passwd", Style: Joined, Path: names{"guest", "cmd"}},
 }
 
-var options1148 = []Option{
+var options1149 = []Option{
 	{Names: names{"-full", "--full"}, Value: Optional},
 	{Names: names{"-verbose", "--verbose"}, Value: Optional},
 	{Names: names{"-current", "--current"}, Value: Optional},
@@ -31055,14 +31091,14 @@ var options1148 = []Option{
 	{Names: names{"-vmid", "--vmid"}, Value: Required},
 }
 
-var options1149 = []Option{
+var options1150 = []Option{
 	{Names: names{"-escape", "--escape"}, Value: Required},
 	{Names: names{"-iface", "--iface"}, Value: Required},
 	{Names: names{"-format", "--format"}, Value: Required},
 	{Names: names{"-target-disk", "--target-disk"}, Value: Required},
 }
 
-var options1150 = []Option{
+var options1151 = []Option{
 	{Names: names{"-forceStop", "--forceStop"}, Value: Optional},
 	{Names: names{"-force", "--force"}, Value: Optional},
 	{Names: names{"-skiplock", "--skiplock"}, Value: Optional},
@@ -31125,56 +31161,56 @@ var options1150 = []Option{
 	{Names: names{"-balloon", "--balloon"}, Value: Required},
 }
 
-var subs1151 = []Program{
+var subs1152 = []Program{
 	{Name: "agent", Style: Joined, Path: names{"agent"}},
-	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1147},
-	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
-	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1149, Stdin: true},
-	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1150, Shared: [][]Option{options162}},
-	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1148, Shared: [][]Option{options162}},
+	{Name: "cleanup", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "clone", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "cloudinit", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "config", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "create", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "delsnapshot", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "destroy", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "disk", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "guest", Style: Joined, Operands: Unread, Path: names{"guest"}, Subs: subs1148},
+	{Name: "help", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "import", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "importdisk", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1150, Stdin: true},
+	{Name: "importovf", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "list", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "listsnapshot", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "migrate", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "monitor", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1150, Stdin: true},
+	{Name: "move-disk", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "move_disk", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "mtunnel", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "nbdstop", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "pending", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "reboot", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "remote-migrate", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "rescan", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "reset", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "resize", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "resume", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "rollback", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "sendkey", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "set", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "showcmd", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "shutdown", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "snapshot", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "start", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "status", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
+	{Name: "stop", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "suspend", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "template", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "terminal", Style: Joined, Operands: Unread, Path: names{"monitor"}, Options: options1150, Stdin: true},
+	{Name: "unlink", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "unlock", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "vncproxy", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "vzdump", Style: Joined, Path: names{"start"}, Options: options1151, Shared: [][]Option{options162}},
+	{Name: "wait", Style: Joined, Path: names{"list"}, Options: options1149, Shared: [][]Option{options162}},
 }
 
-var options1152 = []Option{
+var options1153 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-p", "--port"}, Value: Required},
 	{Names: names{"-b", "--binding"}, Value: Required},
@@ -31191,26 +31227,26 @@ var options1152 = []Option{
 	{Names: names{"-t", "--trace"}},
 }
 
-var options1153 = []Option{
+var options1154 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-s", "--sandbox"}},
 }
 
-var options1154 = []Option{
+var options1155 = []Option{
 	{Names: names{"-e", "--environment"}, Value: Required},
 	{Names: names{"-w", "--skip-executor"}},
 }
 
-var subs1155 = []Program{
-	{Name: "c", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
-	{Name: "console", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
-	{Name: "db", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
-	{Name: "dbconsole", Path: names{"console"}, Options: options1153, Workdir: true, Stdin: true},
-	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1154, Workdir: true},
-	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1154, Workdir: true},
+var subs1156 = []Program{
+	{Name: "c", Path: names{"console"}, Options: options1154, Workdir: true, Stdin: true},
+	{Name: "console", Path: names{"console"}, Options: options1154, Workdir: true, Stdin: true},
+	{Name: "db", Path: names{"console"}, Options: options1154, Workdir: true, Stdin: true},
+	{Name: "dbconsole", Path: names{"console"}, Options: options1154, Workdir: true, Stdin: true},
+	{Name: "r", Operands: Code, Path: names{"runner"}, Options: options1155, Workdir: true},
+	{Name: "runner", Operands: Code, Path: names{"runner"}, Options: options1155, Workdir: true},
 }
 
-var options1156 = []Option{
+var options1157 = []Option{
 	{Names: names{"--backtrace"}, Value: Optional},
 	{Names: names{"--comments"}},
 	{Names: names{"--job-stats"}, Value: Optional},
@@ -31245,7 +31281,7 @@ var options1156 = []Option{
 	{Names: names{"-h", "-H", "--help"}},
 }
 
-var options1157 = []Option{
+var options1158 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-e"}, Value: Required, Effect: EffCode, Pattern: true},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
@@ -31264,7 +31300,7 @@ var options1157 = []Option{
 	{Names: names{"--full-cleanup"}},
 }
 
-var options1158 = []Option{
+var options1159 = []Option{
 	{Names: names{"--config"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
@@ -31275,7 +31311,7 @@ var options1158 = []Option{
 	{Names: names{"--metadata-mapper"}, Value: Required, Effect: EffRun},
 }
 
-var options1159 = []Option{
+var options1160 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
 	{Names: names{"-e"}},
@@ -31290,7 +31326,7 @@ var options1159 = []Option{
 	{Names: names{"-u"}, Value: Required},
 }
 
-var options1160 = []Option{
+var options1161 = []Option{
 	{Names: names{"-f", "--canonicalize"}},
 	{Names: names{"-e", "--canonicalize-existing"}},
 	{Names: names{"-m", "--canonicalize-missing"}},
@@ -31301,7 +31337,7 @@ var options1160 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1161 = []Option{
+var options1162 = []Option{
 	{Names: names{"-h"}, Value: Required},
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
@@ -31363,7 +31399,7 @@ var options1161 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1162 = []Option{
+var options1163 = []Option{
 	{Names: names{"-r", "--repo"}, Value: Required, Effect: EffLoad},
 	{Names: names{"--repository-file"}, Value: Required, Effect: EffLoad},
 	{Names: names{"-p", "--password-file"}, Value: Required, Effect: EffLoad},
@@ -31390,7 +31426,7 @@ var options1162 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1163 = []Option{
+var options1164 = []Option{
 	{Names: names{"-e", "--exclude"}, Value: Required},
 	{Names: names{"--iexclude"}, Value: Required},
 	{Names: names{"--exclude-file"}, Value: Required, Effect: EffLoad},
@@ -31408,7 +31444,7 @@ var options1163 = []Option{
 	{Names: names{"-f", "--force"}},
 }
 
-var options1164 = []Option{
+var options1165 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-a", "--archive"}, Value: Required},
 	{Names: names{"--host"}, Value: Required},
@@ -31416,7 +31452,7 @@ var options1164 = []Option{
 	{Names: names{"--tag"}, Value: Required},
 }
 
-var options1165 = []Option{
+var options1166 = []Option{
 	{Names: names{"-t", "--target"}, Value: Required, Effect: EffBelow},
 	{Names: names{"-i", "--include"}, Value: Required},
 	{Names: names{"-e", "--exclude"}, Value: Required},
@@ -31430,14 +31466,14 @@ var options1165 = []Option{
 	{Names: names{"--dry-run"}},
 }
 
-var subs1166 = []Program{
-	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1163},
+var subs1167 = []Program{
+	{Name: "backup", Style: Exact, Operands: Loads, Path: names{"backup"}, Options: options1164},
 	{Name: "cache", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "cat", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "check", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "copy", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "diff", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1164},
+	{Name: "dump", Style: Exact, Path: names{"dump"}, Options: options1165},
 	{Name: "features", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "find", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "forget", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -31453,7 +31489,7 @@ var subs1166 = []Program{
 	{Name: "rebuild-index", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "recover", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "repair", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
-	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1165},
+	{Name: "restore", Style: Exact, Path: names{"restore"}, Options: options1166},
 	{Name: "rewrite", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "self-update", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 	{Name: "snapshots", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
@@ -31463,7 +31499,7 @@ var subs1166 = []Program{
 	{Name: "version", Style: Exact, Operands: Unread, Path: names{"snapshots"}},
 }
 
-var options1167 = []Option{
+var options1168 = []Option{
 	{Names: names{"-A", "--after-context"}, Value: Required},
 	{Names: names{"-B", "--before-context"}, Value: Required},
 	{Names: names{"-C", "--context"}, Value: Required},
@@ -31611,7 +31647,7 @@ var options1167 = []Option{
 	{Names: names{"-w", "--word-regexp"}},
 }
 
-var options1168 = []Option{
+var options1169 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-r", "--recursive"}, Effect: EffRecursive},
 	{Names: names{"-g", "--glob"}, Value: Optional},
@@ -31631,7 +31667,7 @@ var options1168 = []Option{
 	{Names: names{"-t", "--tmp"}, Value: Required, Effect: EffWrite},
 }
 
-var options1169 = []Option{
+var options1170 = []Option{
 	{Names: names{"-a", "--always-readline"}, Value: Optional},
 	{Names: names{"-A", "--ansi-colour-aware"}, Value: Optional},
 	{Names: names{"-b", "--break-chars"}, Value: Required},
@@ -31669,7 +31705,7 @@ var options1169 = []Option{
 	{Names: names{"-z", "--filter"}, Value: Required, Effect: EffRun},
 }
 
-var options1170 = []Option{
+var options1171 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-i"}},
 	{Names: names{"-I"}},
@@ -31682,13 +31718,13 @@ var options1170 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1171 = []Option{
+var options1172 = []Option{
 	{Names: names{"--ignore-fail-on-non-empty"}},
 	{Names: names{"-p", "--parents"}},
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1172 = []Option{
+var options1173 = []Option{
 	{Names: names{"-I"}, Value: Required, Effect: EffProgram},
 	{Names: names{"-r", "--require"}, Value: Required, Effect: EffPlugin},
 	{Names: names{"-O", "--options"}, Value: Required, Effect: EffProgram},
@@ -31727,7 +31763,7 @@ var options1172 = []Option{
 	{Names: names{"--documentation"}},
 }
 
-var options1173 = []Option{
+var options1174 = []Option{
 	{Names: names{"-l", "--lint"}},
 	{Names: names{"-x", "--fix-layout"}, Effect: EffInPlace},
 	{Names: names{"-a", "--autocorrect", "--auto-correct"}, Effect: EffInPlace},
@@ -31776,7 +31812,7 @@ var options1173 = []Option{
 	{Names: names{"-w"}, Value: Required},
 }
 
-var options1174 = []Option{
+var options1175 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-s", "--silent"}},
@@ -31800,7 +31836,7 @@ var options1174 = []Option{
 	{Names: names{"--per-file-ignores"}, Value: Required},
 }
 
-var options1175 = []Option{
+var options1176 = []Option{
 	{Names: names{"--fix"}, Effect: EffInPlace},
 	{Names: names{"--no-fix"}},
 	{Names: names{"--unsafe-fixes"}},
@@ -31832,7 +31868,7 @@ var options1175 = []Option{
 	{Names: names{"--exit-non-zero-on-format"}},
 }
 
-var options1176 = []Option{
+var options1177 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--diff"}, Effect: EffReadOnly},
 	{Names: names{"--range"}, Value: Required},
@@ -31840,28 +31876,28 @@ var options1176 = []Option{
 	{Names: names{"--output-format"}, Value: Required},
 }
 
-var options1177 = []Option{
+var options1178 = []Option{
 	{Names: names{"--all"}},
 	{Names: names{"--output-format"}, Value: Required},
 	{Names: names{"--direction"}, Value: Required},
 	{Names: names{"--detect-string-imports"}},
 }
 
-var subs1178 = []Program{
-	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1175, Workdir: true},
-	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1176, Workdir: true, Here: true},
-	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
-	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1177, Workdir: true},
+var subs1179 = []Program{
+	{Name: "analyze", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "check", Style: Exact, Operands: Reads, Path: names{"check"}, Options: options1176, Workdir: true},
+	{Name: "clean", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "config", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "format", Style: Exact, Operands: Outputs, Path: names{"format"}, Options: options1177, Workdir: true, Here: true},
+	{Name: "generate-shell-completion", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "help", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "linter", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "rule", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "server", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
+	{Name: "version", Style: Exact, Path: names{"rule"}, Options: options1178, Workdir: true},
 }
 
-var options1179 = []Option{
+var options1180 = []Option{
 	{Names: names{"--no-ask-password"}},
 	{Names: names{"--machine"}, Value: Required},
 	{Names: names{"--unit"}, Value: Required},
@@ -31882,7 +31918,7 @@ var options1179 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1180 = []Option{
+var options1181 = []Option{
 	{Names: names{"-c", "--compute"}},
 	{Names: names{"-t", "--type"}, Value: Required},
 	{Names: names{"-u", "--user"}, Value: Required},
@@ -31890,7 +31926,7 @@ var options1180 = []Option{
 	{Names: names{"-l", "--range"}, Value: Required},
 }
 
-var options1181 = []Option{
+var options1182 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -31906,7 +31942,7 @@ var options1181 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
 }
 
-var options1182 = []Option{
+var options1183 = []Option{
 	{Names: names{"-h", "--help"}},
 	{Names: names{"--cfg"}, Value: Required},
 	{Names: names{"--check-cfg"}, Value: Required},
@@ -31943,7 +31979,7 @@ var options1182 = []Option{
 	{Names: names{"-Z"}, Value: Required, Effect: EffUnproven},
 }
 
-var options1183 = []Option{
+var options1184 = []Option{
 	{Names: names{"--check"}, Effect: EffReadOnly},
 	{Names: names{"--emit"}, Value: Required},
 	{Names: names{"--backup"}},
@@ -31964,7 +32000,7 @@ var options1183 = []Option{
 	{Names: names{"--file-lines"}, Value: Required},
 }
 
-var options1184 = []Option{
+var options1185 = []Option{
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"-q", "--quiet"}},
 	{Names: names{"-h", "--help"}},
@@ -31972,17 +32008,17 @@ var options1184 = []Option{
 	{Names: names{"+"}},
 }
 
-var options1185 = []Option{
+var options1186 = []Option{
 	{Names: names{"--install"}},
 }
 
-var options1186 = []Option{
+var options1187 = []Option{
 	{Names: names{"--toolchain"}, Value: Required},
 	{Names: names{"-v", "--verbose"}},
 	{Names: names{"--path"}},
 }
 
-var options1187 = []Option{
+var options1188 = []Option{
 	{Names: names{"--force"}},
 	{Names: names{"--no-self-update"}},
 	{Names: names{"--profile"}, Value: Required},
@@ -31992,28 +32028,28 @@ var options1187 = []Option{
 	{Names: names{"--path"}, Value: Required},
 }
 
-var subs1188 = []Program{
-	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1185, Ends: true},
-	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1186},
-	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1187},
-	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1186},
+var subs1189 = []Program{
+	{Name: "check", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "completions", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "component", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "default", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "doc", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "help", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "install", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "man", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "override", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "run", Style: Exact, Operands: RunsArgs, Skip: 1, Path: names{"run"}, Options: options1186, Ends: true},
+	{Name: "self", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "set", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "show", Style: Exact, Path: names{"show"}, Options: options1187},
+	{Name: "target", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "toolchain", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "uninstall", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "update", Style: Exact, Path: names{"update"}, Options: options1188},
+	{Name: "which", Style: Exact, Path: names{"show"}, Options: options1187},
 }
 
-var options1189 = []Option{
+var options1190 = []Option{
 	{Names: names{"-3"}},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -32039,7 +32075,7 @@ var options1189 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1190 = []Option{
+var options1191 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-a"}},
@@ -32080,7 +32116,7 @@ var options1190 = []Option{
 	{Names: names{"-l"}, Effect: EffUnproven},
 }
 
-var options1191 = []Option{
+var options1192 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-E", "--echo"}, Value: Required},
@@ -32099,7 +32135,7 @@ var options1191 = []Option{
 	{Names: names{"-V", "--version"}, Effect: EffReadOnly},
 }
 
-var options1192 = []Option{
+var options1193 = []Option{
 	{Names: names{"-t", "--timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-T", "--log-timing"}, Value: Required, Effect: EffInput},
 	{Names: names{"-I", "--log-in"}, Value: Required, Effect: EffInput},
@@ -32115,7 +32151,7 @@ var options1192 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1193 = []Option{
+var options1194 = []Option{
 	{Names: names{"-o", "--output"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-i", "--ignore-case"}},
 	{Names: names{"-E", "--ignore-tab-expansion"}},
@@ -32137,7 +32173,7 @@ var options1193 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1194 = []Option{
+var options1195 = []Option{
 	{Names: names{"-A"}, Value: Required},
 	{Names: names{"-B"}, Value: Required},
 	{Names: names{"-b"}, Value: Required},
@@ -32164,14 +32200,14 @@ var options1194 = []Option{
 	{Names: names{"-X"}, Value: Required, Effect: EffWrite},
 }
 
-var options1195 = []Option{
+var options1196 = []Option{
 	{Names: names{"-t", "--terminator"}, Value: Required},
 	{Names: names{"-f", "--format"}, Value: Required},
 	{Names: names{"-s", "--separator"}, Value: Required},
 	{Names: names{"-w", "--equal-width"}},
 }
 
-var options1196 = []Option{
+var options1197 = []Option{
 	{Names: names{"-a"}},
 	{Names: names{"-b"}},
 	{Names: names{"-e"}},
@@ -32197,42 +32233,42 @@ var options1196 = []Option{
 	{Names: names{"+"}},
 }
 
-var subs1197 = []Program{
-	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
-	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options951}, Ends: true},
+var subs1198 = []Program{
+	{Name: "aarch64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "alpha", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "amd64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "arm", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "arm64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "armv7l", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "athlon", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "i386", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "i486", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "i586", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "i686", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "ia64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "linux32", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "linux64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "mips", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "mips64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "ppc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "ppc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "ppc64le", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "riscv64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "s390", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "s390x", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "sparc", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "sparc64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "uname26", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
+	{Name: "x86_64", Style: POSIX, Operands: RunsArgs, Path: names{"x86_64"}, Shared: [][]Option{options952}, Ends: true},
 }
 
-var options1198 = []Option{
+var options1199 = []Option{
 	{Names: names{"-m"}},
 	{Names: names{"-o"}, Value: Required},
 	{Names: names{"+o"}, Value: Required},
 }
 
-var options1199 = []Option{
+var options1200 = []Option{
 	{Names: names{"--clear-groups"}},
 	{Names: names{"-d", "--dump"}},
 	{Names: names{"--groups"}, Value: Required},
@@ -32262,7 +32298,7 @@ var options1199 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1200 = []Option{
+var options1201 = []Option{
 	{Names: names{"-c", "--ctty"}},
 	{Names: names{"-f", "--fork"}},
 	{Names: names{"-w", "--wait"}},
@@ -32270,7 +32306,7 @@ var options1200 = []Option{
 	{Names: names{"-h", "--help"}},
 }
 
-var options1201 = []Option{
+var options1202 = []Option{
 	{Names: names{"-s"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
@@ -32298,7 +32334,7 @@ var options1201 = []Option{
 	{Names: names{"-X"}, Value: Required},
 }
 
-var options1202 = []Option{
+var options1203 = []Option{
 	{Names: names{"-a", "--check-sourced"}},
 	{Names: names{"-C", "--color"}, Value: Optional},
 	{Names: names{"-i", "--include"}, Value: Required},
@@ -32318,7 +32354,7 @@ var options1202 = []Option{
 	{Names: names{"--help"}},
 }
 
-var options1203 = []Option{
+var options1204 = []Option{
 	{Names: names{"-l", "--list"}},
 	{Names: names{"-d", "--diff"}},
 	{Names: names{"-w", "--write"}, Effect: EffInPlace},
@@ -32341,7 +32377,7 @@ var options1203 = []Option{
 	{Names: names{"--apply-ignore"}},
 }
 
-var options1204 = []Option{
+var options1205 = []Option{
 	{Names: names{"-s"}},
 	{Names: names{"-u"}},
 	{Names: names{"-p"}},
@@ -32349,7 +32385,7 @@ var options1204 = []Option{
 	{Names: names{"-o"}},
 }
 
-var options1205 = []Option{
+var options1206 = []Option{
 	{Names: names{"-f", "--force"}},
 	{Names: names{"-n", "--iterations"}, Value: Required},
 	{Names: names{"--random-source"}, Value: Required, Effect: EffRead},
@@ -32361,7 +32397,7 @@ var options1205 = []Option{
 	{Names: names{"-z", "--zero"}},
 }
 
-var options1206 = []Option{
+var options1207 = []Option{
 	{Names: names{"-e", "--echo"}},
 	{Names: names{"-i", "--input-range"}, Value: Required},
 	{Names: names{"-n", "--head-count"}, Value: Required},
@@ -32371,7 +32407,7 @@ var options1206 = []Option{
 	{Names: names{"-z", "--zero-terminated"}},
 }
 
-var options1207 = []Option{
+var options1208 = []Option{
 	{Names: names{"-V"}},
 	{Names: names{"-h"}},
 	{Names: names{"-d"}},
@@ -32404,7 +32440,7 @@ var options1207 = []Option{
 	{Names: names{"-?"}},
 }
 
-var options1208 = []Option{
+var options1209 = []Option{
 	{Names: names{"-a"}, Value: Required},
 	{Names: names{"-c"}, Value: Required},
 	{Names: names{"-d"}, Value: Required},
@@ -32418,14 +32454,14 @@ var options1208 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1209 = []Option{
+var options1210 = []Option{
 	{Names: names{"-a", "--append"}},
 	{Names: names{"-i", "--ignore-interrupts"}},
 	{Names: names{"-p"}},
 	{Names: names{"--output-error"}, Value: Optional},
 }
 
-var options1210 = []Option{
+var options1211 = []Option{
 	{Names: names{"-append"}},
 	{Names: names{"-ascii"}},
 	{Names: names{"-bail"}},
@@ -32477,7 +32513,7 @@ var options1210 = []Option{
 	{Names: names{"-no-stdin"}},
 }
 
-var options1211 = []Option{
+var options1212 = []Option{
 	{Names: names{"-D"}, Value: Required, Effect: EffUnproven},
 	{Names: names{"-P"}, Value: Required},
 	{Names: names{"-4"}},
@@ -32525,7 +32561,7 @@ var options1211 = []Option{
 	{Names: names{"-y"}},
 }
 
-var options1212 = []Option{
+var options1213 = []Option{
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
 	{Names: names{"-d"}},
@@ -32548,7 +32584,7 @@ var options1212 = []Option{
 	{Names: names{"-C"}},
 }
 
-var options1213 = []Option{
+var options1214 = []Option{
 	{Names: names{"-a"}, Value: Required, Effect: EffWrite},
 	{Names: names{"-c"}},
 	{Names: names{"-D"}},
@@ -32561,7 +32597,7 @@ var options1213 = []Option{
 	{Names: names{"-t"}, Value: Required},
 }
 
-var options1214 = []Option{
+var options1215 = []Option{
 	{Names: names{"-i"}, Value: Optional, Effect: EffSend},
 	{Names: names{"-f"}},
 	{Names: names{"-n"}},
@@ -32574,7 +32610,7 @@ var options1214 = []Option{
 	{Names: names{"-h", "-?"}},
 }
 
-var options1215 = []Option{
+var options1216 = []Option{
 	{Names: names{"-A"}, Effect: EffUnproven},
 	{Names: names{"-b"}, Value: Required},
 	{Names: names{"-a"}, Value: Required},
@@ -32620,7 +32656,7 @@ var options1215 = []Option{
 	{Names: names{"-Z"}, Value: Required},
 }
 
-var options1216 = []Option{
+var options1217 = []Option{
 	{Names: names{"-4"}},
 	{Names: names{"-6"}},
 	{Names: names{"-c"}},
@@ -32635,7 +32671,7 @@ var options1216 = []Option{
 	{Names: names{"-v"}},
 }
 
-var options1217 = []Option{
+var options1218 = []Option{
 	{Names: names{"-p"}, Value: Required},
 	{Names: names{"-f"}, Value: Required, Effect: EffInput},
 	{Names: names{"-d"}, Value: Required},
@@ -32646,7 +32682,7 @@ var options1217 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1218 = []Option{
+var options1219 = []Option{
 	{Names: names{"-S", "--start"}},
 	{Names: names{"-K", "--stop"}},
 	{Names: names{"-T", "--status"}},
@@ -32682,7 +32718,7 @@ var options1218 = []Option{
 	{Names: names{"-v", "--verbose"}},
 }
 
-var options1219 = []Option{
+var options1220 = []Option{
 	{Names: names{"-c", "--format"}, Value: Required},
 	{Names: names{"-f", "--file-system"}},
 	{Names: names{"-t", "--terse"}},
@@ -32697,7 +32733,7 @@ var options1219 = []Option{
 	{Names: names{"--printf"}, Value: Required},
 }
 
-var options1220 = []Option{
+var options1221 = []Option{
 	{Names: names{"-i", "--input"}, Value: Required},
 	{Names: names{"-o", "--output"}, Value: Required},
 	{Names: names{"-e", "--error"}, Value: Required},
@@ -32705,7 +32741,7 @@ var options1220 = []Option{
 	{Names: names{"--version"}},
 }
 
-var options1221 = []Option{
+var options1222 = []Option{
 	{Names: names{"-e", "--trace"}, Value: Required},
 	{Names: names{"-E", "--env"}, Value: Required, Effect: EffOpaque},
 	{Names: names{"-p", "--attach"}, Value: Required},
@@ -32777,7 +32813,7 @@ var options1221 = []Option{
 	{Names: names{"-V", "--version"}},
 }
 
-var options1222 = []Option{
+var options1223 = []Option{
 	{Names: names{"-n", "--bytes"}, Value: Required},
 	{Names: names{"-U", "--unicode"}, Value: Required},
 	{Names: names{"-a", "--all"}},
@@ -32794,13 +32830,13 @@ var options1222 = []Option{
 	{Names: names{"-V"}},
 }
 
-var options1223 = []Option{
+var options1224 = []Option{
 	{Names: names{"-a", "--all"}},
 	{Names: names{"-g", "--save"}},
 	{Names: names{"-F", "--file"}, Value: Required},
 }
 
-var options1224 = []Option{
+var options1225 = []Option{
 	{Names: names{"-c", "--command"}, Value: Required, Effect: EffRun},
 	{Names: names{"-f", "--fast"}},
 	{Names: names{"-g", "--group"}, Value: Required},
@@ -32813,39 +32849,6 @@ var options1224 = []Option{
 	{Names: names{"-w", "--whitelist-environment"}, Value: Required},
 	{Names: names{"-h", "--help"}, Effect: EffPattern},
 	{Names: names{"-V", "--version"}, Effect: EffPattern},
-}
-
-var options1225 = []Option{
-	{Names: names{"-A", "--askpass"}},
-	{Names: names{"-B", "--bell"}},
-	{Names: names{"-b", "--background"}},
-	{Names: names{"-C", "--close-from"}, Value: Required},
-	{Names: names{"-D", "--chdir"}, Value: Required, Effect: EffDir},
-	{Names: names{"-E"}},
-	{Names: names{"--preserve-env"}, Value: Optional},
-	{Names: names{"-e", "--edit"}, Effect: EffOpaque},
-	{Names: names{"-g", "--group"}, Value: Required},
-	{Names: names{"-H", "--set-home"}},
-	{Names: names{"--host"}, Value: Required, Effect: EffUnproven},
-	{Names: names{"-i", "--login"}},
-	{Names: names{"-K", "--remove-timestamp"}},
-	{Names: names{"-k", "--reset-timestamp"}},
-	{Names: names{"-l", "--list"}},
-	{Names: names{"-N", "--no-update"}},
-	{Names: names{"-n", "--non-interactive"}},
-	{Names: names{"-P", "--preserve-groups"}},
-	{Names: names{"-p", "--prompt"}, Value: Required},
-	{Names: names{"-R", "--chroot"}, Value: Required, Effect: EffOpaque},
-	{Names: names{"-r", "--role"}, Value: Required},
-	{Names: names{"-S", "--stdin"}},
-	{Names: names{"-s", "--shell"}},
-	{Names: names{"-t", "--type"}, Value: Required},
-	{Names: names{"-U", "--other-user"}, Value: Required},
-	{Names: names{"-T", "--command-timeout"}, Value: Required},
-	{Names: names{"-u", "--user"}, Value: Required},
-	{Names: names{"-V", "--version"}},
-	{Names: names{"-v", "--validate"}},
-	{Names: names{"-h", "--help"}},
 }
 
 var options1226 = []Option{
