@@ -24,9 +24,7 @@ const (
 	disks       cause = "destructive operation on a disk"
 	users       cause = "changes users or their rights"
 	network     cause = "changes the network setup"
-	secret      cause = "shows a secret"
 	environment cause = "shows variables that may hold secrets"
-	history     cause = "destructive operation: rewrites history"
 	deletes     cause = "mutating operation: deletes objects"
 	waits       cause = "holds the shell"
 
