@@ -198,7 +198,7 @@ func (r *reading) as(p *Policy) *reading {
 	at := slices.IndexFunc(r.others, func(o *reading) bool { return o.know == know })
 	if at < 0 {
 		at = len(r.others)
-		r.others = append(r.others, read(r.use, know, r.env, r.ceiling))
+		r.others = append(r.others, read(&r.use, know, r.env, r.ceiling))
 	}
 	r.others[at].wordless = r.wordless
 	return r.others[at]

@@ -13,7 +13,7 @@ import (
 // it ever did.
 func TestOddFacts(t *testing.T) {
 	p := spec{allow: "Bash(ls:*)", deny: "Bash(rm:*)"}.policy(t)
-	r := &reading{use: &ToolUse{Tool: "Bash"}, know: p.knowledge(), env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
+	r := &reading{use: ToolUse{Tool: "Bash"}, know: p.knowledge(), env: fakeFS{}, dir: workspace, facts: &shell.Facts{}}
 	sub := patterns.Subject{Tool: "Bash", Line: "x"}
 	r.add(&shell.Action{Kind: 0, Parent: -1}, &sub)
 	r.add(&shell.Action{Kind: shell.Opaque, Need: 99, Parent: 7}, &sub)

@@ -84,7 +84,7 @@ type Knowledge struct {
 // all that is asked about that decision: what is decided after an answer is read
 // anew.
 type reading struct {
-	use     *ToolUse
+	use     ToolUse // as it was: a person may edit it while it is asked about
 	know    Knowledge
 	env     Env
 	ceiling Ceiling // nil: none
@@ -158,7 +158,7 @@ const maxKept = 32
 // read reads a tool use; ceiling may be nil.
 func read(use *ToolUse, know Knowledge, env Env, ceiling Ceiling) *reading {
 	r := readings.Get().(*reading)
-	r.use, r.know, r.env, r.ceiling = use, know, env, ceiling
+	r.use, r.know, r.env, r.ceiling = *use, know, env, ceiling
 	if r.err = r.read(); r.err == nil && ceiling != nil && r.facts != nil {
 		r.objection = ceiling.Forbid(r.actions[0].sub.Line, r.facts)
 	}
