@@ -180,7 +180,7 @@ func (r *Request) CanKeep(list patterns.List, rule string) error {
 	case list == patterns.Deny:
 		return errors.New("it would not deny this tool use for certain")
 	case r.Decision.Held:
-		return errors.New("only an answer to this very tool use counts")
+		return errors.New(heldPart)
 	}
 	for _, w := range k.warnings {
 		if w.Kind == patterns.Danger {

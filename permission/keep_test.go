@@ -123,6 +123,10 @@ func TestCanKeep(t *testing.T) {
 			t.Errorf("%s is kept by asking whether it may", tt.rule)
 		}
 	}
+	_, held := asked(t, spec{allow: "Bash", deny: "Bash(rm:*)"}, using("Bash", "$x; npm i"))
+	if err := held.CanKeep(patterns.Allow, "Bash(npm i)"); err == nil || err.Error() != heldPart {
+		t.Errorf("for a held ask: %v", err)
+	}
 	forged := Request{Decision: Decision{Behavior: Ask, Parts: []Part{{Behavior: Ask}}}}
 	if err := forged.CanKeep(patterns.Allow, "Bash(ls)"); err == nil || forged.Answers("Bash(ls)") || !forged.Reaches("ls") || !forged.ReachesBelow("/") {
 		t.Errorf("a request of nobody keeps rules: %v", err)

@@ -179,7 +179,7 @@ var Table = []Mutant{
 	{
 		Guard: "a git alias that is a command", File: "shell/settings.go",
 		Old:  `return value.Known() && !strings.HasPrefix(text, "!") && !strings.HasPrefix(text, "-")`,
-		New:  `return true`,
+		New:  `return text != "" || true`,
 		Test: "TestNothingIsHidden/a_git_alias",
 	},
 	{
