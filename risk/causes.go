@@ -28,10 +28,6 @@ const (
 	deletes     cause = "mutating operation: deletes objects"
 	waits       cause = "holds the shell"
 
-	// Of single rows.
-	beside  cause = "reads or writes files beside the search"
-	scripts cause = "changes which scripts may run"
-
 	// Of paths.
 	onSystem      cause = "operates on system paths"
 	startup       cause = "changes what a shell runs when it starts"

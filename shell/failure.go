@@ -47,11 +47,12 @@ func documentAt(text string) string {
 	}
 	text = strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t")
 	var delimiter strings.Builder
-	// What stands behind the first word is of no interest, nor an error there.
-	_ = borrow().Words(strings.NewReader(text), func(word *syntax.Word) bool {
-		unquote(&delimiter, word.Parts, false)
-		return false
-	})
+	for word, err := range borrow().WordsSeq(strings.NewReader(text)) {
+		if err == nil {
+			unquote(&delimiter, word.Parts, false)
+		}
+		break // what stands behind the first word is of no interest
+	}
 	return delimiter.String()
 }
 
