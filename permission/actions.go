@@ -37,8 +37,9 @@ func (e *evaluation) weigh() {
 		e.acts = append(e.acts, act{action: &e.actions[i]})
 		a := &e.acts[i]
 		switch {
-		case i < len(found):
+		case a.does != nil && i < len(found):
 			a.class, a.why, a.factors = found[i].Class, found[i].Reason, found[i].Factors
+		case a.does != nil: // nothing is known of its risk
 		case a.chore || a.beside:
 			a.class = risk.Safe
 		default:

@@ -25,6 +25,10 @@ func TestOddFacts(t *testing.T) {
 			t.Errorf("%d: %+v", i, a)
 		}
 	}
+	r.found = r.found[:1]
+	if less := begin(r, p, &noStanding); less.acts[1].class != risk.Forbidden {
+		t.Errorf("an action of no finding is %s", less.acts[1].class)
+	}
 	if e.acts[0].sub.May != shell.MayRun {
 		t.Errorf("an action of no kind may %v", e.acts[0].sub.May)
 	}

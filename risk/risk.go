@@ -46,7 +46,7 @@ type Finding struct {
 	Class   Class
 	Reason  string   // "read-only", "mutating operation", "destructive operation" …
 	Factors []string // the constants Factor…, each at most once
-	cause   cause    // of the reason, 0 if it is none of the tables'
+	cause   cause    // of the reason, "" if it is none of the tables'
 	// substituted: the reason goes on with that of a substitution.
 	substituted bool
 }

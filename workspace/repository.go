@@ -18,8 +18,8 @@ var gitFiles = []string{"config", "config.worktree", "hooks", "info", "commondir
 const maxGitFile = 8 << 10
 
 // GitFiles returns the files and directories that git obeys in a workspace
-// although their paths do not say so: in the directories that a file .git leads
-// to (git init --separate-git-dir), in a bare repository, and in dirs, which the
+// although their paths do not say so: in the directories that a file or link .git
+// leads to (git init --separate-git-dir), in a bare repository, and in dirs, which the
 // environment names. What lies below a directory .git is left out.
 func GitFiles(workspace string, dirs ...string) []string {
 	for at := workspace; ; at = filepath.Dir(at) {
@@ -47,7 +47,10 @@ func gitDir(at string) (dirs []string, isTop bool) {
 	info, err := os.Stat(filepath.Join(at, ".git"))
 	switch {
 	case err == nil && info.IsDir():
-		return nil, true
+		if real, err := filepath.EvalSymlinks(filepath.Join(at, ".git")); err == nil {
+			dirs = append(dirs, real) // a link may lead elsewhere
+		}
+		return dirs, true
 	case err == nil:
 		dir, ok := pathIn(filepath.Join(at, ".git"), "gitdir:")
 		if !ok {

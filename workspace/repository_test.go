@@ -53,6 +53,22 @@ func TestGitFiles(t *testing.T) {
 	}
 }
 
+// A link .git leads to a directory whose path does not say what it is.
+func TestGitFilesBehindLink(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lay(t, filepath.Join(top, "store"), "")
+	lay(t, filepath.Join(top, "w"), "")
+	if err := os.Symlink("../store", filepath.Join(top, "w/.git")); err != nil {
+		t.Fatal(err)
+	}
+	if got := GitFiles(filepath.Join(top, "w")); !slices.Contains(got, filepath.Join(top, "store/config")) {
+		t.Errorf("%q", got)
+	}
+}
+
 // lay makes a file, or a directory if it has no text.
 func lay(t *testing.T, path, text string) {
 	t.Helper()
